@@ -153,8 +153,8 @@ static int model_feed_fork(struct model *m, const struct event *ev)
 	return err ? err : lost;
 }
 
-/* If a process that started this rank was interrupted, notes that the rank was interrupted, too,
- * because its end follows from that. */
+/* If a parent or other ancestor of this rank was interrupted, notes that the rank was interrupted,
+ * too: its end follows from that. */
 static void model_interrupted(struct model *m, struct rank *r)
 {
 	struct rank *above = r;
@@ -426,7 +426,8 @@ static int model_feed_end(struct model *m, const struct event *ev)
 		err = rank_stop(r, ev->rec->ts_ns);
 		first = first ? first : err;
 	}
-	/* If gp-bpf ends for another reason, another gp-bpf may continue the jobs. */
+	/* only if all observed processes have ended: otherwise another gp-bpf may continue the
+	 * jobs */
 	if (ev->end->reason == GP_END_TARGETS_GONE)
 		jobs_stop(&m->env);
 	if (ev->end->reason != GP_END_HANDOVER)

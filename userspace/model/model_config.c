@@ -71,7 +71,7 @@ void model_config(struct model *m, const struct event *ev)
 		m->env.slow_ns = strtoull(value, NULL, 10);
 	else if (!strcmp(text, "slow_ppm"))
 		m->env.slow_ppm = strtoull(value, NULL, 10);
-	/* the number of ranges: removes all, as the ranges follow */
+	/* a new list of ranges follows: remove the earlier ones */
 	else if (!strcmp(text, "ranges"))
 		m->env.ranges.count = 0;
 	else if (!strcmp(text, "range"))
@@ -81,7 +81,7 @@ void model_config(struct model *m, const struct event *ev)
 				value);
 	else if (!strcmp(text, "job_uid"))
 		snprintf(m->env.job_uid, sizeof(m->env.job_uid), "%s", value);
-	/* "exclude" settings follow, so earlier ones are removed */
+	/* a new list of excluded times follows: remove the earlier ones */
 	else if (!strcmp(text, "excludes"))
 		exclusion_forget(&m->env.excluded);
 	else if (!strcmp(text, "exclude"))

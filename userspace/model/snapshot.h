@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot.h - the complete state of the model at one instant. It never changes, and is shared by a
- * thread-safe reference count. Exporters and views read only snapshots and facts. Times in ns,
- * CLOCK_MONOTONIC unless marked UTC. */
+/* snapshot.h - the complete state of the model at one instant. A snapshot never changes, and is
+ * shared by a thread-safe reference count. Exporters and views read only snapshots and facts. Times
+ * in ns, CLOCK_MONOTONIC unless marked UTC. */
 #ifndef MODEL_SNAPSHOT_H
 #define MODEL_SNAPSHOT_H
 

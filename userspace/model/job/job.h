@@ -247,7 +247,7 @@ int job_join(struct job_member *m, uint64_t now_ns);
  * whose processes have ended, and which this process may continue. If there is one, sets
  * m->job_key. */
 void job_find(struct job_member *m);
-/* Call when m, the process that the user told gp-bpf to watch, has failed, and Ray managed the
+/* Call when m, the process that the user named, has failed, and Ray managed the
  * ranks of its job: they count as failed, too. */
 void job_launcher_failed(const struct job_member *m, uint64_t now_ns);
 /* Returns the name of the job to which a process belongs, as a rank of that job, or by a name in

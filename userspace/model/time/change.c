@@ -11,7 +11,8 @@
 #include "userspace/model/time/change_lasting.h"
 #include "userspace/model/time/change_sums.h"
 
-/* last samples kept: the CHANGE_CONFIRM that confirm a change, and some before the onset */
+/* number of last samples that are kept: the CHANGE_CONFIRM that confirm a change, and some before
+ * them */
 #define RING 56
 /* Steps shorter than this (ns) are averaged in groups, so that a sample is about this long. */
 #define SAMPLE_NS 50000000ull
@@ -28,7 +29,8 @@
 /* A change must be this many times the spread of single steps: six times the standard error of the
  * median of 40 steps, which is 1.25 / sqrt(40) = 0.2 of that spread. */
 #define STEP_SPREADS 1.2
-/* A change is suspected when the sum of struct doubt exceeds this many half changes. */
+/* A change is suspected when doubt.sum exceeds this many half changes, that is, halves of the
+ * change that is looked for. */
 #define THRESHOLD 8.0
 /* One step adds at most this many half changes to the sum, so that up to two outliers cannot raise
  * a suspicion. */
@@ -221,8 +223,8 @@ static uint64_t change_mean_of(const uint64_t *a, uint32_t n)
 	return (uint64_t)(sum / n);
 }
 
-/* Returns the median of the last CHANGE_CONFIRM samples. Their number is even: of the two in the
- * middle, the one closer to the usual step. */
+/* Returns the median of the last CHANGE_CONFIRM samples. Their number is even, so there are two in
+ * the middle: returns the one closer to the usual step. */
 static uint64_t change_recent_median(const struct change *c, bool slower)
 {
 	uint64_t a[CHANGE_CONFIRM];

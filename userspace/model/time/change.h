@@ -4,10 +4,10 @@
  *
  * Method: Page's CUSUM (Biometrika 41, 1954) on the clipped distance of a step from the usual step,
  * confirmed by the median of the last CHANGE_CONFIRM steps. The usual step is the median of the
- * medians of up to 32 blocks of 32 healthy steps, so it follows a drift and ignores outliers. A
- * change is at least CHANGE_MIN, 1.2 times the spread of single steps, and 8 times the spread of
- * the blocks: in a noisy loop only larger changes are reported. tests/bench/change.c measures false
- * alarms and delay.
+ * medians of up to 32 blocks of 32 steps during which no change was suspected, so it follows a
+ * drift and ignores outliers. A change is at least CHANGE_MIN, 1.2 times the spread of single
+ * steps, and 8 times the spread of the blocks: in a noisy loop only larger changes are reported.
+ * tests/bench/change.c measures false alarms and delay.
  *
  *   slower, lasting       reported once; the onset is the most likely step, judged by later steps
  *   usual again, lasting  reported once
@@ -21,8 +21,8 @@
  * likelihood that 85 % of the sums are long. Size and step times are then means.
  *
  * A slowdown is reported after it lasted 5 s. Within an hour after a short slowdown it has to last
- * 57 s without a pause. After four short ones or more it has to last so long that less than one
- * false report an hour is expected, two minutes at most.
+ * 57 s without a pause. After four short ones or more it has to last so long that fewer than 0.3
+ * false reports an hour are expected, two minutes at most.
  *
  * Pure and deterministic; under 10 KiB. Times in ns. */
 #ifndef MODEL_CHANGE_H
@@ -76,7 +76,7 @@ struct change_view {
 struct change;
 struct change *change_new(void); /* NULL: no memory */
 void change_free(struct change *c);
-/* Takes the next step of the loop. Steps that cannot be samples (STEP_NO_SAMPLE) are ignored.
+/* Adds the next step of the loop. Steps that cannot be samples (STEP_NO_SAMPLE) are ignored.
  * Returns whether a slowdown or a recovery was detected with this step. */
 enum change_event change_step(struct change *c, const struct fact_step *fs);
 void change_view(const struct change *c, struct change_view *ret);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* change_lasting.h - how long a slowdown has to last before it is reported. Where short slowdowns
- * come and go it has to last longer, without a pause. Pure; times in ns. */
+/* change_lasting.h - how long a slowdown has to last before it is reported. If short slowdowns come
+ * and go, it has to last longer, without a pause. Pure; times in ns. */
 #ifndef MODEL_CHANGE_LASTING_H
 #define MODEL_CHANGE_LASTING_H
 

@@ -2,10 +2,10 @@
 /* change_sums.h - detects slowdowns that the median step does not show, because only some steps are
  * long.
  *
- * Samples (steps, or means of short steps) are added up in groups. A group is long when it
- * exceeds the usual group by half of the least change. The test is Page's CUSUM of the likelihood
- * that 85 % of the groups are long, against the share of long ones among the healthy groups. A
- * group is in doubt while that test suspects a slowdown; otherwise it is healthy.
+ * Samples (steps, or means of short steps) are added up in groups. A group is long when it exceeds
+ * the usual group by half of the smallest change that is reported. The test is Page's CUSUM of the
+ * likelihood that 85 % of the groups are long, against the share of long ones among the healthy
+ * groups. A group is in doubt while that test suspects a slowdown; otherwise it is healthy.
  *
  * Pure; times in ns. */
 #ifndef MODEL_CHANGE_SUMS_H
@@ -42,6 +42,8 @@
 #define BLOCK_SPREADS  8.0
 #define DOUBTED_BLOCKS 4.0
 
+/* One of several tests, which differ in the number of samples in a group. run_*: the groups in
+ * doubt. */
 struct scale {
 	uint64_t sum_ns, count;	   /* sum and number of samples of the group in progress */
 	uint64_t number, start_ns; /* first step of the group in progress */
@@ -53,7 +55,8 @@ struct scale {
 	/* number and start of the first step of the groups in doubt */
 	uint64_t run_number, run_start_ns;
 	uint64_t run_long_ns; /* total time of those groups in doubt that are long */
-	/* logarithm of the likelihood ratio; most: highest since the first group in doubt */
+	/* score: logarithm of the likelihood ratio; most: its highest value since the first group
+	 * in doubt */
 	double score, most;
 };
 
@@ -81,8 +84,8 @@ bool change_sums_changed(const struct scale *sc, const struct lasting *l, uint64
 			 struct onset *ret);
 /* Makes the groups in doubt healthy ones: their step time becomes the usual one. */
 void change_sums_learn_run(struct scale *sc);
-/* Takes a group after a slowdown reported by this scale. Returns true when the slowdown has
- * ended. */
+/* Adds a complete group during a slowdown that was reported for this scale. Returns true when the
+ * slowdown has ended. */
 bool change_sums_over(struct scale *sc, uint64_t ns);
 /* Drops the group in progress and those in doubt; keeps the healthy ones. */
 void change_sums_restart(struct scale *sc);

@@ -5,7 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Least variance of a run's mean, which is of logarithms: times have a precision of 1 ns. */
+/* A run's mean, which is a mean of logarithms, has at least this variance: times are only precise
+ * to 1 ns. */
 #define LEAST_VARIANCE 1e-12
 
 /* ---- Student's t ----------------------------------------------------------------------------- */

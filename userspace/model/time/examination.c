@@ -7,7 +7,7 @@
 #include "userspace/base/number.h"
 
 #define LENGTH_MAX_NS 60000000000ull /* a longer examination is impossible */
-#define LISTED_SHARE  0.05	     /* parts with less of the time are not in texts */
+#define LISTED_SHARE  0.05	     /* parts with a smaller share of the time are not in texts */
 
 const char *const examination_wait_name[GP_WAIT_COUNT] = {
 #define X(id, name) [id] = #name,
@@ -119,7 +119,7 @@ void examination_instead(struct examination *e, const struct event *ev, const ch
 
 /* ---- causes ---------------------------------------------------------------------------------- */
 
-/* Moves time from "unknown" to a cause until that has at least `least`. */
+/* Moves time (ns) from "unknown" to a cause until the cause has at least `least`. */
 static void examination_raise(struct time_causes *l, enum time_cause c, double least)
 {
 	if (least > (double)l->ns[c])
@@ -176,8 +176,8 @@ static const struct examination_wait *examination_longest(const struct examinati
 	return NULL;
 }
 
-/* Finds what to name for a cause. Returns its share of the time that the cause has in the
- * examination. */
+/* Writes to out the process, address or path with the most time of a cause, or "". Returns its
+ * share of the time that the cause has in the examination. */
 static double examination_name(char *out, size_t len, const struct examination *e,
 			       enum time_cause c)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* examination.h - the last examination of a training thread: what it waited for in some seconds,
- * and which processes ran while it could. It says more of the causes of a slowdown. Pure; at most
- * 4 KiB. Times in ns, CLOCK_MONOTONIC. */
+/* examination.h - the last examination of a training thread: what it waited for during some
+ * seconds, and which processes ran while it waited for a CPU. It refines the causes of a slowdown.
+ * Pure; at most 4 KiB. Times in ns, CLOCK_MONOTONIC. */
 #ifndef MODEL_EXAMINATION_H
 #define MODEL_EXAMINATION_H
 
@@ -25,9 +25,10 @@ struct examination {
 	uint64_t from_ns, to_ns;
 	uint32_t tid;
 	int32_t error; /* 0, or -errno: nothing was examined */
-	bool dear;     /* it ended early, because it exceeded the overhead budget */
+	bool dear;     /* the examination ended early, because it exceeded the overhead budget */
 	bool blocks;   /* block devices were examined */
-	/* The thread was runnable without a CPU; it slept, by what it waited for, and in all. */
+	/* Time in which the thread waited for a CPU; time asleep, by what it waited for; all time
+	 * asleep. */
 	uint64_t runnable_ns, wait_ns[GP_WAIT_COUNT], asleep_ns;
 	uint64_t block_ns; /* part of asleep_ns: for block I/O, as the kernel counts it */
 	uint64_t cost_ns;  /* time that the examination took on the busiest CPU */
@@ -42,7 +43,7 @@ struct examination {
 		uint64_t ns;
 		uint32_t pid;		/* 0: no process ran */
 		bool watched;		/* the process is one of a watched job */
-		bool own;		/* of the same job as the thread */
+		bool own;		/* the process is of the same job as the examined thread */
 		char comm[24];		/* command */
 		char group[96];		/* end of the path of its control group; "": unknown */
 		char job[64];		/* name of its job, cut; "": none */
@@ -56,19 +57,21 @@ struct examination {
 /* Begins an examination with a record gp_examined; *e is replaced. Returns false: the record is
  * impossible, and *e unchanged. */
 bool examination_begin(struct examination *e, const struct event *ev);
-/* Adds a record gp_waited or gp_instead of the same thread. job: name of the job of the process
- * that ran instead, NULL: it is of none that is watched; own: it is the job of the thread. */
+/* Adds a record gp_waited or gp_instead of the same thread. job: name of the watched job of the
+ * process that ran instead; NULL: it is in no watched job. own: it is the job of the examined
+ * thread. */
 void examination_wait(struct examination *e, const struct event *ev);
 void examination_instead(struct examination *e, const struct event *ev, const char *job, bool own);
 
-/* Adds to the causes of a slowdown what the examination measured: a thread that sleeps longer than
- * before, and for a network socket or a file. Only the time counts by which those sleeps alone
- * exceed all sleeps before. Other parameters as of time_cause_slower(). */
+/* Adds to the causes of a slowdown the time in which the thread slept for a network socket or for a
+ * file. Only the part counts by which these sleeps exceed all sleep before the slowdown. The other
+ * parameters are those of time_cause_slower(). */
 void examination_refine(const struct examination *e, struct time_causes *l,
 			const struct resource_sums *before, uint64_t before_ns,
 			const struct resource_sums *after, uint64_t after_ns);
-/* As time_causes_text(), with what the examination found about a cause: "81 % waits for a CPU on
- * which other threads run (stress-ng, not part of a job: 76 %)". e: NULL if there was none. */
+/* Writes the same text as time_causes_text(), with what the examination found about each cause: "81
+ * % waits for a CPU on which other threads run (stress-ng, not part of a job: 76 %)". e: NULL if
+ * there was no examination. */
 const char *examination_causes_text(char *out, size_t len, const struct time_causes *l,
 				    const struct examination *e);
 /* Writes what the examination found about a cause: "76 % of it stress-ng, not part of a job"; "" if

@@ -2,8 +2,9 @@
 /* hang.h - how long a process has to be silent until the silence is a hang. Pure.
  *
  * Silence counts from the last sign of life: a marker of the thread that trains, or work given to a
- * device. After hang_check_ns() the process is examined; a healthy job never reaches that.
- * After hang_limit_ns() the silence is a hang, which is booked from its first instant:
+ * device. After hang_check_ns() of silence gp-bpf checks what the process waits for; a healthy job
+ * is never silent that long. After hang_limit_ns() the silence is a hang, which is booked from its
+ * first instant:
  *
  *   usual                              5 x p99 of a step, at least 30 s, at most 600 s; or the
  *                                      limit set by the user

@@ -6,27 +6,30 @@
 
 #include "userspace/base/number.h"
 
-#define WHOLE	   100 /* shares are in hundredths */
-#define BUSY	   90
-#define SECOND_MAX 1500000000ull /* a longer span between records has a hole */
-#define SLACK	   5 /* by which times of two clocks may differ, in hundredths of a second */
+#define WHOLE 100 /* shares are in hundredths */
+#define BUSY  90
+/* if records are further apart (ns), some between them are missing */
+#define SECOND_MAX 1500000000ull
+/* a smaller excess is ignored, because two clocks differ; in hundredths of a second */
+#define SLACK	   5
 #define GATE_NS	   15000000000ull
 #define GATE_SHARE 0.03
 
 struct input_second {
 	uint64_t end_ns;
 	uint32_t length_us, wait_us;
-	uint32_t rest_us;	      /* training thread: not on a CPU */
-	uint8_t share[INPUT_REASONS]; /* of a wait while the training thread rests */
+	uint32_t rest_us; /* time in which the training thread was not on a CPU */
+	/* share of each reason in the wait, as far as the training thread was not on a CPU */
+	uint8_t share[INPUT_REASONS];
 	uint32_t workers, busy;
 	uint32_t cores, idle, top_cpu, all_cpu; /* in hundredths */
 };
 
 struct input_waits {
-	uint64_t open_ns; /* waits since the last second ended */
+	uint64_t open_ns; /* length of the waits since the last element of `second` ended */
 	uint64_t seconds; /* ever */
 	struct input_second second[INPUT_SECONDS];
-	struct input_sums gone; /* seconds that are no longer kept */
+	struct input_sums gone; /* sums of the seconds that are no longer kept */
 };
 
 /* ---- gate ------------------------------------------------------------------------------------ */
@@ -55,7 +58,7 @@ bool input_gate_starved(const struct input_gate *g, uint64_t now_ns)
 	uint64_t waited_ns = g->wait_ns + g->before_ns;
 	uint64_t since_ns = g->since_ns - (g->whole ? GATE_NS : 0);
 
-	/* A wait is known when it is over: the next one may last as long. */
+	/* A wait counts only when it has ended, so the result changes late by up to one wait. */
 	return waited_ns && now_ns > since_ns &&
 	       (double)waited_ns >= GATE_SHARE * (double)(now_ns - since_ns);
 }
@@ -110,8 +113,9 @@ static uint32_t input_share(uint64_t part_ns, uint64_t whole_ns)
 			: 0;
 }
 
-/* A worker was busy: training waits for the busy workers and for those that wait or sleep, for each
- * as much. Workers that wait for work do not hold it up. */
+/* Divides a second in which a worker was busy by reason. Busy workers, and workers that wait for a
+ * file or for the network or that sleep, count equally. Workers that wait for work do not delay the
+ * training. */
 static void input_second_busy(struct input_second *s, const struct gp_input *f, uint32_t busy,
 			      uint32_t cpu, uint32_t wait, uint32_t block)
 {
@@ -123,8 +127,9 @@ static void input_second_busy(struct input_second *s, const struct gp_input *f, 
 	s->share[INPUT_NETWORK] = (uint8_t)(WHOLE * (uint32_t)f->network / all);
 }
 
-/* No worker was busy: each stands for the time of its kind of wait. Time on a CPU counts only if
- * they hardly did anything else than wait. */
+/* Divides a second in which no worker was busy by reason: each worker that waits for a file or for
+ * the network counts as its part of the second. Time on a CPU, or waiting for one, counts only if
+ * it fills the second together with these waits. */
 static void input_second_waiting(struct input_second *s, const struct gp_input *f)
 {
 	uint64_t all_ns = f->span_ns * f->workers;
@@ -169,7 +174,7 @@ static void input_second_shares(struct input_second *s, const struct gp_input *f
 		s->share[INPUT_BLOCK] = (uint8_t)input_share(f->main_block_ns, f->span_ns);
 }
 
-/* Splits a wait of so many us in a second; the parts add up to it. */
+/* Divides a wait in a second by reason. The parts add up to wait_us. */
 static void input_second_split(const struct input_second *s, uint32_t wait_us,
 			       uint64_t us[INPUT_REASONS])
 {
@@ -221,7 +226,8 @@ void input_waits_figures(struct input_waits *w, uint64_t ts_ns, const struct gp_
 	if (!span_ns || span_ns > SECOND_MAX || span_ns > ts_ns ||
 	    (last && last->end_ns + span_ns > ts_ns + span_ns / 2))
 		return;
-	/* Waits before this second are not part of it. */
+	/* If records are missing before this second, only a part of the open waits belongs to
+	 * it. */
 	if (last && ts_ns - last->end_ns > span_ns)
 		open_ns = (uint64_t)((double)open_ns * (double)span_ns /
 				     (double)(ts_ns - last->end_ns));

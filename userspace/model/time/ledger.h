@@ -89,7 +89,8 @@ extern const unsigned char bucket_use[BUCKET_COUNT]; /* enum bucket_use */
 #define BUCKETS_GIVE_WAY 5
 extern const enum bucket bucket_gives_way[BUCKETS_GIVE_WAY];
 
-#define LEDGER_TYPES	32 /* types of custom events that are distinguished, with LEDGER_REST */
+/* number of types of custom events that are distinguished, LEDGER_REST included */
+#define LEDGER_TYPES	32
 #define LEDGER_REST	0  /* index of the type that collects all types beyond LEDGER_TYPES */
 #define LEDGER_TYPE_MAX 32 /* bytes of the name of a type, with the final 0 */
 
@@ -115,7 +116,7 @@ struct ledger_view {
 	/* Total length of intervals that were ignored because their time was already settled. */
 	uint64_t late_ns;
 	uint64_t merged; /* number of intervals that were merged because too many were pending */
-	/* Filled by the rank; ledger_view() sets the two to 0. */
+	/* Number of disruptions. The rank or job sets it; ledger_view() sets it to 0. */
 	uint64_t disruptions;
 	bool ended;
 	/* ntypes entries are in use; LEDGER_REST is the first */
@@ -143,8 +144,8 @@ struct ledger_span {
 	uint64_t from_ns, to_ns;
 	enum bucket bucket;
 	/* BUCKET_COUNT: the span is settled now, all of it in `bucket`. Otherwise `ns` of the time
-	 * that bucket `was` has in the span move to `bucket`: the first ns if that is
-	 * PROGRAM_STARTUP, else the last ns. */
+	 * that bucket `was` has in the span move to `bucket`: the first ns of that time if `bucket`
+	 * is PROGRAM_STARTUP, else the last ns. */
 	enum bucket was;
 	uint64_t ns;
 	uint32_t type; /* type of a custom event */

@@ -10,17 +10,18 @@
 #include "userspace/base/number.h"
 #include "userspace/ingest/event.h"
 
-#define SAMPLES_MIN 20		   /* fewer say too little about a span */
-#define SURE	    3.5		   /* standard errors */
-#define GROWN_MIN   2		   /* the time of a step at a line has to grow so many times */
-#define LATE_NS	    10000000000ull /* a sample that is older when it arrives is impossible */
+#define SAMPLES_MIN 20	/* with fewer samples in a span, nothing is concluded */
+#define SURE	    3.5 /* standard errors */
+/* factor by which the time of a step at a line must have grown */
+#define GROWN_MIN   2
+#define LATE_NS	    10000000000ull /* a sample that is older (ns) when it arrives is invalid */
 #define SPAN_US_MAX 100000000u
 #define US	    1000ull
-#define EVEN_NS	    100000000ull /* for which each sample stands if they count evenly */
+#define EVEN_NS	    100000000ull /* time that each sample counts as, if all count evenly */
 
 enum lines_use {
 	LINES_NOT_OWN,
-	LINES_OWN,     /* called by a package, as forward() of a module is */
+	LINES_OWN,     /* own code that a package called, such as forward() of a module */
 	LINES_OUTSIDE, /* own code that no package has called */
 	LINES_COLLECT,
 	LINES_INPUT, /* in a data loader */
@@ -31,7 +32,7 @@ enum lines_use {
 struct lines_sample {
 	uint64_t at_ns;
 	uint32_t span_us;
-	uint8_t line; /* LINES_KEPT: none that is distinguished */
+	uint8_t line; /* index in lines.name; LINES_KEPT: none */
 	uint8_t use;  /* enum lines_use */
 };
 
@@ -114,8 +115,8 @@ static uint32_t lines_kept(const struct lines *l)
 	return (uint32_t)smaller_of(l->samples, LINES_SAMPLES);
 }
 
-/* Returns the index of a line, in place of one without samples if it is new; LINES_KEPT: there is
- * no room. */
+/* Returns the index of a line in l->name. A new line replaces one without samples; if there is
+ * none, returns LINES_KEPT. */
 static uint8_t lines_index(struct lines *l, uint64_t hash)
 {
 	uint32_t used = 0;
@@ -138,7 +139,7 @@ static uint8_t lines_index(struct lines *l, uint64_t hash)
 	return LINES_KEPT;
 }
 
-/* Writes "train.py:31 in step()"; a module's own code has no name. */
+/* Writes "train.py:31 in step()"; code at the top level of a module has no function. */
 static void lines_text(char *out, size_t len, const char *file, const char *function, uint32_t line)
 {
 	if (*function && *function != '<')
@@ -150,7 +151,7 @@ static void lines_text(char *out, size_t len, const char *file, const char *func
 static void lines_set_last(struct lines *l, const struct gp_line *s, const char *file,
 			   const char *function)
 {
-	/* A loop that waits goes from line to line, and stays in its function. */
+	/* Without the line number: a loop that waits changes lines, but not its function. */
 	uint64_t hash = lines_hash(file, function, 0);
 	struct lines_last *last = &l->last;
 	char inner[sizeof(s->inner_function)];
@@ -247,7 +248,8 @@ struct lines_spans { /* two spans, and the length of a step in each */
 	double n1, n2;
 };
 
-/* Returns the growth in each step of what took a_ns and b_ns of the spans; 0 if it is not sure. */
+/* Returns by how much longer each step became (ns) through code that took a_ns of the first span
+ * and b_ns of the second; 0 if this is not certain. */
 static double lines_grown(const struct lines_spans *c, uint64_t a_ns, uint64_t b_ns)
 {
 	double a = (double)a_ns / (double)c->before->ns, b = (double)b_ns / (double)c->after->ns;
@@ -287,8 +289,9 @@ static const char *lines_name_of(const struct lines *l, uint64_t line)
 	return "";
 }
 
-/* Adds the growth at lines of the function of line i: of all its lines together, so that a loop of
- * several lines counts, or of those that have grown themselves. Returns the growth. */
+/* Returns by how much longer each step became (ns) through the function of line i: through all its
+ * lines together, so that a loop of several lines counts; if that is not certain, through the lines
+ * for which it is. */
 static double lines_function_grown(const struct lines_spans *c, uint32_t i)
 {
 	uint64_t function = c->after->of[i].function;
@@ -380,7 +383,8 @@ void lines_top(const struct lines *l, const struct lines_sums *s, struct lines_t
 	for (int n = 0; n < LINES_TOP; n++) {
 		const struct lines_sum *best = NULL;
 
-		/* Those after the last one in order of time, then of their place. */
+		/* Find the line with the most time among those not listed yet: they follow the last
+		 * listed one in order of time, then of index. */
 		for (uint32_t i = 0; i < s->count; i++) {
 			const struct lines_sum *k = &s->of[i];
 

@@ -2,10 +2,10 @@
 /* lines.h - at which lines of the user's own Python code the training thread spends its time, from
  * samples (gp_line), and how much more it is during a slowdown.
  *
- * Of the lines only the host's own time counts: the thread runs Python code (it holds the
- * interpreter's lock), and no package lies between the line and what runs; or the line itself
- * sleeps. Never time in which it waits, or is in a data loader or in native code without the lock:
- * that may be the device, another rank, or the input.
+ * Of the lines, only the host's own time counts: the thread runs Python code (it holds the
+ * interpreter's lock) that the line has not called through a package, or the line itself sleeps.
+ * Time does not count in which the thread waits, or is in a data loader or in native code without
+ * the lock: it may wait for the device, another rank, or input then.
  *
  * The error of a share p of n samples is about sqrt(p (1 - p) / n): of 100 samples, 5 % of the time
  * for p = 50 %. A line counts as slower only if its share grew by more than 3.5 times that error,
@@ -23,50 +23,52 @@
 #include "bpf/gp_abi.h"
 #include "userspace/base/archive.h"
 
-#define LINES_SAMPLES  1024 /* that are kept */
-#define LINES_KEPT     32   /* lines that are distinguished; the time at others is in no line */
-#define LINES_TEXT_MAX 112  /* bytes of "train.py:31 in step()", terminator included */
+#define LINES_SAMPLES 1024 /* number of last samples that are kept */
+/* number of lines that are distinguished; samples at further lines count for no line */
+#define LINES_KEPT     32
+#define LINES_TEXT_MAX 112 /* bytes of "train.py:31 in step()", terminator included */
 #define LINES_TOP      3
 
-/* Sums over a span of time; the times are those for which samples stand. */
+/* Sums of the samples in a span of time. A sample counts as the time for which it stands. */
 struct lines_sums {
 	uint32_t n;
-	/* of all samples; of those in the garbage collector; of those in a data loader; of those in
-	 * which the thread waits for the interpreter's lock */
+	/* time of all samples; of those in the garbage collector; of those in a data loader; of
+	 * those in which the thread waits for the interpreter's lock */
 	uint64_t ns, collect_ns, input_ns, locked_ns;
-	double squares; /* sum of the squares of the single times */
+	double squares; /* sum of the squares of the samples' times */
 	uint32_t count;
 	struct lines_sum {
 		uint64_t line, function; /* hashes of their names */
 		uint64_t ns;		 /* host's own time */
-		uint64_t outside_ns;	 /* the part in which no package has called the line */
+		/* part of ns in which no code of a package had called the line */
+		uint64_t outside_ns;
 	} of[LINES_KEPT];
 };
 
-struct lines_slower {		   /* growth in each step */
-	uint64_t own_ns;	   /* at lines whose time has grown for sure */
-	uint64_t collect_ns;	   /* in the garbage collector; 0: not sure */
-	uint64_t locked_ns;	   /* waiting for the interpreter's lock; 0: not sure */
-	char line[LINES_TEXT_MAX]; /* the one that has grown most; "" if own_ns is 0 */
+struct lines_slower {		   /* by how much each step grew */
+	uint64_t own_ns;	   /* at lines of own code whose time has certainly grown */
+	uint64_t collect_ns;	   /* in the garbage collector; 0: not certain */
+	uint64_t locked_ns;	   /* waiting for the interpreter's lock; 0: not certain */
+	char line[LINES_TEXT_MAX]; /* line that has grown most; "" if own_ns is 0 */
 };
 
 struct lines_top {
 	char line[LINES_TEXT_MAX]; /* "": unused */
-	double share;		   /* of the time, 0 to 1 */
+	double share;		   /* share of the time at this line, 0 to 1 */
 };
 
-/* Where a thread was last, for people. */
+/* Where a thread was at its last sample, as text for users. */
 struct lines_last {
 	char text[2 * LINES_TEXT_MAX]; /* "all_reduce at train.py:88"; "": unknown */
 	bool waits;
-	uint64_t since_ns; /* first of the samples in this function without another between them */
+	uint64_t since_ns; /* time since which all samples were in this function */
 	uint64_t at_ns;	   /* last one */
 };
 
 struct lines;
 struct lines *lines_new(void); /* NULL: no memory */
 void lines_free(struct lines *l);
-/* Takes a sample that arrived at now_ns. Impossible ones are ignored. */
+/* Adds a sample that arrived at now_ns. Invalid samples are ignored. */
 void lines_add(struct lines *l, uint64_t now_ns, const struct gp_line *line);
 uint64_t lines_count(const struct lines *l); /* samples ever */
 /* Sums the samples of a span. A sample counts as the time for which it stands. With evenly, all
@@ -74,7 +76,8 @@ uint64_t lines_count(const struct lines *l); /* samples ever */
  * span. */
 void lines_between(const struct lines *l, uint64_t from_ns, uint64_t to_ns, bool evenly,
 		   struct lines_sums *ret);
-/* Compares steps of before_ns with steps of after_ns. All 0 if the samples are too few. */
+/* Compares two spans, in which a step took before_ns and after_ns. All 0 if the samples are too
+ * few. */
 void lines_slower(const struct lines *l, const struct lines_sums *before, uint64_t before_ns,
 		  const struct lines_sums *after, uint64_t after_ns, struct lines_slower *ret);
 /* Writes the lines outside of packages with the largest shares of the time to ret[LINES_TOP];

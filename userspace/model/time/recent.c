@@ -11,7 +11,7 @@
 #define FINE	 4  /* A slot's histogram has 2^FINE classes for each power of two. */
 #define OCTAVES	 10 /* powers of two that a slot's histogram covers */
 #define CLASSES	 (OCTAVES << FINE)
-#define BELOW	 (3 << FINE) /* the first time of a slot leaves room for this many lower classes */
+#define BELOW	 (3 << FINE) /* a slot begins this many classes below the class of its first time */
 #define EXACT	 (2u << FINE)
 #define ALL	 (EXACT + ((64 - FINE - 1) << FINE))
 #define MINUTE_N 7 /* slots kept for one minute: six of 10 s, and the one in progress */

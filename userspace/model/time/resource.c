@@ -5,8 +5,8 @@
 
 #include "userspace/base/number.h"
 
-/* Only threads that use at least this part of a second (1/4) count as threads that the training
- * thread may wait for. */
+/* The training thread may wait for another thread only if that uses or waits for a CPU for at least
+ * 1/BUSY_SHARE of a second. */
 #define BUSY_SHARE 4 /* a quarter */
 /* If records are further apart (ns), some are missing between them. */
 #define SECOND_MAX 1500000000ull

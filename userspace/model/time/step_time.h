@@ -38,7 +38,7 @@ struct step_piece {
 struct fact_step {
 	struct step step;		/* step.number counts over all runs of the job */
 	uint64_t run_step;		/* number of the step within the run */
-	uint64_t phase_ns[PHASE_COUNT]; /* 0 and bit unset: unknown */
+	uint64_t phase_ns[PHASE_COUNT]; /* 0 if the phase's bit in phases_known is not set */
 	uint32_t phases_known;		/* bit per phase */
 	/* Waiting for the device was seen, so host_ns and wait_ns are known. */
 	bool device_known;

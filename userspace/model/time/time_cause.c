@@ -78,7 +78,8 @@ void time_cause_slower(struct time_causes *ret, const struct resource_sums *befo
 		grown[TIME_CAUSE_disk] = GROWN(block_ns);
 	else if (before->stall_known && after->stall_known && before->group && after->group)
 		grown[TIME_CAUSE_disk] = GROWN(io_ns) < asleep ? GROWN(io_ns) : asleep;
-	/* Waits for input are part of the time asleep. */
+	/* Waits for input, by reason. I/O of the data loader is also in io_ns, so it is subtracted
+	 * from the time of the disk. */
 	grown[TIME_CAUSE_cpu_contention] += time_cause_more(GROWN(input.ns[INPUT_CONTENTION]));
 	grown[TIME_CAUSE_loader_io] = GROWN(input.ns[INPUT_DISK]);
 	if (!before->block_known || !after->block_known)

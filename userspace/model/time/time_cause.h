@@ -51,11 +51,12 @@ struct time_causes {
 	uint64_t lost_ns; /* time lost per step (ns); 0: not examined */
 	/* How much of lost_ns each cause explains; the sum is lost_ns. */
 	uint64_t ns[TIME_CAUSE_COUNT];
-	char line[LINES_TEXT_MAX]; /* of own_code: "train.py:31 in step()"; "": unknown */
+	/* line to which own_code refers: "train.py:31 in step()"; "": unknown */
+	char line[LINES_TEXT_MAX];
 };
 
 /* Examines a slowdown: steps took before_ns, and now take after_ns. before, after: what the process
- * lacked in either time. ret->lost_ns is 0 if too little was measured. */
+ * lacked before and since the slowdown began. ret->lost_ns is 0 if too little was measured. */
 void time_cause_slower(struct time_causes *ret, const struct resource_sums *before,
 		       uint64_t before_ns, const struct resource_sums *after, uint64_t after_ns);
 /* Adds time that a cause explains, at most what is unexplained so far. */
@@ -67,7 +68,8 @@ double time_cause_share(const struct time_causes *l, enum time_cause c);
 /* Writes "81 % waits for a CPU on which other threads run, 19 % unexplained" to out and returns
  * out. Causes with the largest share come first. "" if nothing was examined or explained. */
 const char *time_causes_text(char *out, size_t len, const struct time_causes *l);
-/* The same with a text after each cause, for example " (stress-ng: 76 %)" or "". */
+/* Writes the same text as time_causes_text(), with a text after each cause, for example "
+ * (stress-ng: 76 %)" or "". */
 const char *time_causes_text_with(char *out, size_t len, const struct time_causes *l,
 				  const char *const detail[TIME_CAUSE_COUNT]);
 void time_causes_archive(struct archive *a, struct time_causes *l);

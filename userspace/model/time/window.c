@@ -403,6 +403,6 @@ void window_archive(struct archive *a, struct window **at)
 	}
 	for (int i = 0; i < WIDTHS; i++)
 		archive_require(a, w->newest[i] <= UINT64_MAX / US / widths[i].us);
-	for (int i = 0; i < WIDTHS; i++) /* Slots after `newest` must be empty. */
+	for (int i = 0; i < WIDTHS; i++) /* the start cannot be after the newest slot */
 		archive_require(a, w->start_us / widths[i].us <= w->newest[i]);
 }
