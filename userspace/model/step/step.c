@@ -247,9 +247,9 @@ static void step_mark_skipped(struct step_finder *sf, enum family f, struct step
 
 /* Handles a decision of the gradient scaler. The scaler decides once per attempted step, after the
  * optimizer. If the thread made a backward pass and no update since the previous decision, the
- * gradients overflowed and the update was skipped. As long as updates are only seen by operators
- * that other code uses, too, the update is noted as skipped for step ranges in any case: ranges may
- * follow. */
+ * gradients overflowed and the update was skipped. If updates were only seen by operators that
+ * other code uses, too (FAMILY_PARAM_OP), these may not be updates: step ranges, which may be seen
+ * later, get a skipped update for each decision. */
 static void step_feed_amp(struct step_finder *sf, struct step_thread *t, const struct signal *s)
 {
 	enum family f = step_update_family(sf);

@@ -59,7 +59,8 @@ enum step_series {
 	SERIES_HOST, /* host time from marker to marker */
 	/* device time: the step's completion was seen, or the host waited for the device */
 	SERIES_SYNC,
-	/* Time at which the host queued work. Only the mean over several steps is meaningful. */
+	/* Time in which the host queued work for the device. Only the mean over several steps is
+	 * meaningful. */
 	SERIES_RATE,
 	SERIES_COUNT
 };

@@ -3,9 +3,10 @@
  *
  * After a backward pass a plain loop opens ranges for the optimizer's step, for zero_grad and for
  * the loader. Between two micro-batches it opens only the loader's range. If most backward passes
- * are followed by few ranges, and some by two more, the latter end a step. If all are followed by
- * two or more ranges, each ends a step. If no update is visible, each backward pass ends a step,
- * too, but only on the thread that rule E uses: other threads may run nested passes. */
+ * are followed by few ranges, and some by two more, each of those with more ends a step. If all are
+ * followed by two or more ranges, each pass ends a step. If no update is visible, each backward
+ * pass ends a step, too, but only on the thread that rule E uses: other threads may run nested
+ * passes. */
 #include "userspace/model/step/step_private.h"
 
 /* More ranges than this after one backward pass come from an evaluation. They are counted as this

@@ -8,7 +8,7 @@
  * for each parameter. A group is closed when no further mark can join it. */
 #include "userspace/model/step/step_private.h"
 
-/* At least this many updates without a backward pass between them may be one group. */
+/* A group of up to this many updates is never split, see candidate_limit(). */
 #define GROUP_MIN 64
 /* The array of held groups is freed when it is empty, if it has room for more groups than this. */
 #define HELD_KEPT 16
@@ -497,8 +497,8 @@ void candidate_mark(struct step_finder *sf, struct candidate *l, const struct ma
 {
 	bool fetched = m->fetch_seq > l->last_seq;
 	/* If the last mark was another thread's, a backward pass of this mark's thread also
-	 * separates them: it cannot be part of the other thread's update. (Two loops may have been
-	 * treated as one.) */
+	 * separates the two updates: it cannot be part of the other thread's update. (Two loops may
+	 * have been treated as one.) */
 	bool separate = m->sep_seq > l->last_seq || (m->span_ns && m->tid != l->last_tid);
 	bool opens = !l->any || !sf->backward || separate || m->apart || m->skipped || l->loose ||
 		     l->unwatched;

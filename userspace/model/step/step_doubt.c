@@ -6,8 +6,8 @@
 
 #include "userspace/base/number.h"
 
-/* Updates that step_finder.strays counts make the steps ambiguous if there are at least this many,
- * and at least one for this many counted updates. */
+/* Steps are ambiguous if at least this many updates were not counted (step_finder.strays), and at
+ * least one for every STRAYS counted updates. */
 #define STRAYS 8
 /* Steps are ambiguous if optimizers that had updated alone for a while came back at least this
  * often. */
@@ -129,7 +129,7 @@ static void doubt_reason_lead(const struct unit *u, char *out, size_t len)
 }
 
 static const char *const doubt_text[] = {
-	/* reasons without a number, by the kind of doubt */
+	/* texts of the doubts whose text contains no number */
 	[DOUBT_LIVES] =
 		"ambiguous: --multiply N if N updates make a step; the updated parameters change every few updates; each update counts",
 	[DOUBT_STAGES] =

@@ -77,8 +77,8 @@ static bool step_elect_updates_silent(const struct step_finder *sf)
 	       since > BACKWARDS_EACH * (sf->operated_backwards / updates);
 }
 
-/* Returns after how many backward passes without an update backward passes count as steps, although
- * operators showed updates before. */
+/* Returns how many backward passes without an update are needed before backward passes count as
+ * steps, in a process in which operators showed updates. */
 static uint64_t step_elect_backwards_after(const struct step_finder *sf)
 {
 	uint64_t backwards = step_elect_family_marks(sf, FAMILY_BACKWARD),

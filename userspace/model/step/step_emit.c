@@ -80,8 +80,8 @@ void step_emit(struct step_finder *sf, struct candidate *l, const struct group *
 	uint32_t flags = g->flags;
 	uint64_t start_ns = lp->start_ns;
 
-	/* Skip groups whose steps are already given out, made of another family's marks: this
-	 * family was elected later and may have held them. */
+	/* This family may have been elected late. Skip groups of a time for which steps were
+	 * already made of another family's marks. */
 	if (lp->nrecent && (l->family == FAMILY_ANON ? g->begin_ns : g->end_ns) <= start_ns)
 		return;
 	if (candidate_doubtful(sf, l))

@@ -41,8 +41,8 @@
 
 /* Families of markers, the most trusted first. Each can find steps alone (see step.c); step_elect.c
  * prefers the most trusted one that is ready. Families from FAMILY_EXECUTE on have no backward
- * passes, and some code compares families for that. Saved states contain the numbers: raise FORMAT
- * in model_save.c after a change. */
+ * passes; code compares numbers of families to test this. Saved states contain the numbers: raise
+ * FORMAT in model_save.c after a change. */
 enum family {
 	FAMILY_RANGES,
 	FAMILY_ZERO_GRAD,
@@ -66,6 +66,7 @@ struct hits {
 	uint64_t backward, fetch, zero_grad, reducer;
 };
 
+/* A thread of the process, and what it did for training. */
 struct step_thread {
 	uint32_t tid;
 	bool backward; /* the thread ran a backward pass at some time */
@@ -142,6 +143,7 @@ struct unit {
 	struct token pattern[STEP_PERIOD];
 };
 
+/* Updates in which a period is searched for. */
 struct unit_input {
 	const struct token *tokens;
 	uint32_t count;
@@ -213,7 +215,7 @@ struct candidate {
 	struct unit unit;
 	struct group sum; /* sum of all groups of the step in progress */
 	uint32_t sum_groups;
-	/* The last STEP_TOKENS tokens of a candidate that may give out steps, as a ring. */
+	/* Ring of the last STEP_TOKENS tokens, if the family is or was elected. */
 	struct token *history;
 	uint64_t tokens; /* number of tokens since the start */
 	/* values of `tokens` at the last updates that did not fit the pattern, latest first */
@@ -377,7 +379,7 @@ extern const struct family_row {
 	const char *batches;
 	bool apart;   /* other marks cannot join one of these in a group */
 	bool grouped; /* a backward or a fetch closes a group of its marks */
-	/* When elected, a less trusted family can replace it if it makes no mark for long. */
+	/* A less trusted family can replace this one if this one makes no mark for long. */
 	bool gives_way;
 } family_row[FAMILY_COUNT + 1];
 enum step_boundary step_boundary_of(const struct step_finder *sf, enum family f);

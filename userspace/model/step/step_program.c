@@ -29,8 +29,8 @@
 /* The device is taken to report no completions if none was reported for this time (ns) after a
  * run. */
 #define DEAF_NS 10000000000ull
-/* Between two runs of the elected program, after every TAKES_OVER runs of other programs: checks
- * whether one of these ends the steps now. It needs TAKES_UNKNOWN runs if its number of inputs, or
+/* If other programs run without a run of the elected one, each TAKES_OVER runs it is checked
+ * whether one of them ends the steps now. It needs TAKES_UNKNOWN runs if its number of inputs, or
  * that of the elected program, is unknown. */
 #define TAKES_OVER    8
 #define TAKES_UNKNOWN 64
@@ -344,8 +344,8 @@ static void exec_run_locked(struct step_finder *sf, struct exec *e, const struct
 	exec_later_check(sf, e, false);
 }
 
-/* Returns true if the program that ends steps is searched now. The search is expensive: with many
- * held runs it is only made at every 16th. */
+/* Returns true if the program that ends steps should be searched for now. The search is expensive:
+ * if many runs are held, it is only made at every 16th. */
 static bool exec_check_due(const struct exec *e)
 {
 	return e->nheld <= 64 || e->nheld % 16 == 0;

@@ -33,13 +33,15 @@ enum program_class {
 	PROGRAM_INTERNAL /* made by the framework */
 };
 enum program_class program_classify(const char *name);
-/* Like program_classify(), but the content (enum program_content) decides if it is known. */
+/* Returns the same as program_classify(), unless the program's content (enum program_content) is
+ * known and shows something else. */
 enum program_class program_judge(const char *name, uint32_t content);
 /* Returns true when the name leaves no doubt that the program trains. */
 bool program_says_train(const char *name);
 /* Returns true when two names differ at most in a number at the end. */
 bool program_akin(const char *a, const char *b);
 
+/* A compiled program. */
 struct exec_program {
 	uint64_t ident, size, seen;
 	uint64_t runs;
@@ -68,6 +70,7 @@ struct exec_program {
 	char name[PROGRAM_TEXT];
 };
 
+/* A run (execution) of a program. */
 struct exec_run {
 	/* done_ns: time of completion on the device; 0: not seen */
 	uint64_t begin_ns, end_ns, done_ns;
@@ -95,12 +98,14 @@ struct exec_step {
 	struct exec_block eval;
 };
 
+/* Time that step_finder_evaluation() returns. */
 struct exec_span {
 	uint64_t begin_ns, end_ns;
 	uint32_t tid;
 	bool idle; /* idle time after an evaluation, until the next step; otherwise an evaluation */
 };
 
+/* Search for the program that ends steps, and state of its steps. */
 struct exec {
 	struct exec_program *program; /* at most EXEC_PROGRAMS */
 	uint32_t nprograms, programs_cap;
@@ -114,7 +119,7 @@ struct exec {
 	struct exec_span span[EXEC_SPANS];
 	uint32_t nspans;
 	uint64_t seq;
-	/* trains: the name of at least one program says that it trains */
+	/* trains: name and content of at least one program show that it trains */
 	bool locked, trains;
 	bool completes; /* steps end when the device reports the completion of their run */
 	bool deaf;	/* completions were expected, but the device reports none */

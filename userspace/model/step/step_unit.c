@@ -29,7 +29,7 @@
 #define LEAD_OPTIMIZERS 16
 /* After this many tokens, identities that do not recur are ignored. */
 #define NOISE_TOKENS (STEP_PERIOD + 8)
-/* Each optimizer is used for a few updates only (see unit_runs()) if it changes at least
+/* Each optimizer is used for a few updates only (see unit_runs()) if the optimizer changes at least
  * RUN_CHANGES times, after RUN_TOKENS updates or more on average. */
 #define RUN_CHANGES 4
 #define RUN_TOKENS  2
@@ -302,8 +302,8 @@ bool unit_learn_mostly(const struct unit_input *in, struct unit *ret)
 		    (100 - FIT_PERCENT) * pairs)
 			continue;
 		unit_decide(in, in->count - p, p, false, ret);
-		/* The last tokens show the period, but steps still start at the same token as
-		 * before. */
+		/* unit_decide() was called for the last period. Convert the index, so that steps
+		 * start at the same token as in the first period. */
 		ret->from = 0;
 		ret->first = ret->size > 1 ? ret->first % p : 0;
 		return true;
