@@ -87,7 +87,7 @@ static void carry_put_saved(struct text *t, const struct carry_saved *s)
 	carry_put_word(t, "path", path, sizeof(s->path));
 }
 
-/* Writes the excluded shares of the steps, if the text has room after the path. */
+/* Writes c->excluded, if the text has room for it after the path. */
 static void carry_put_excluded(struct text *t, const struct carry *c)
 {
 	char line[32];

@@ -138,7 +138,7 @@ static void checkpoint_path_set(struct checkpoint *k, const char *path,
 {
 	snprintf(k->path, sizeof(k->path), "%.*s", (int)n->len, path);
 	k->format = n->format;
-	if (k->files <= 1 && !k->folder) /* in a folder, files keep their names */
+	if (k->files <= 1 && !k->folder) /* when a folder is renamed, its files keep their names */
 		k->file[0].name = checkpoint_name_hash(path);
 	if (!k->numbered && n->numbered) {
 		k->numbered = true;

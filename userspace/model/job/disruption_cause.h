@@ -25,7 +25,7 @@
 	X(oom, CAUSE_ENDS_PROCESS)			    /* out of host memory */               \
 	X(exec, 0)		     /* the process now runs another program */                    \
 	X(asked, CAUSE_YIELDS_EVENT) /* ended in order after a request to end */                   \
-	X(unseen, 0)		     /* another node saw it, or no node saw the end */             \
+	X(unseen, 0)		     /* the end was seen by another node, or by none */            \
 	X(device_error, 0)                                                                         \
 	X(communicator_error, 0)                                                                   \
 	X(out_of_memory, 0) /* out of device memory */                                             \

@@ -6,8 +6,8 @@
  *   job_table.c       the table of jobs, and progress in checkpoints
  *   job_disruption.c  disruptions: beginning, cause and end
  *   disruption_cause.h  causes of disruptions
- *   job_ledger.c      time of the job by bucket: from the ledgers of its reference ranks, and the
- *                     time between runs; both also for windows
+ *   job_ledger.c      time of the job by bucket, in all and in windows: the time in the ledgers of
+ *                     its reference ranks, and the time between runs
  *   job_place.c       the collective in which each rank waits when the job hangs
  *   job_named.c       name, attempts and scheduling as given by the cluster
  *   job_work.c        number of steps, and time of the accelerators
@@ -329,8 +329,8 @@ uint32_t job_members(const struct job_member *m);
  * clean: it ended in order after a request. Returns true if this disrupted the job; the disruption
  * was reported. */
 bool job_disrupted(struct job_member *m, uint64_t now_ns, const struct job_cause *why, bool clean);
-/* If an event of the pod (enum gp_notice_kind) explains the signal or status, makes it the cause.
- * Returns true if so. */
+/* If an event of the pod (enum gp_notice_kind) may have led to the signal or exit status in *why,
+ * makes it the cause. Returns true if so. */
 bool job_cause_noticed(struct job_cause *why, unsigned what);
 /* Called when an event of the rank's pod is reported after the rank ended. The event becomes the
  * cause of the disruption, unless the job has made a step since. */

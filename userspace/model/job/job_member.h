@@ -49,7 +49,7 @@ struct job_member {
 	struct job *job;
 	uint32_t run;	    /* run of the job to which the rank belongs */
 	uint64_t step_base; /* number of steps of earlier runs, added to those of the rank */
-	/* As what the job counts this rank in job.standing. */
+	/* The element of job.standing in which this rank is counted. */
 	enum job_standing standing;
 	/* observed_ns in UTC, converted when training began; 0: unknown. */
 	int64_t since_real_ns;

@@ -83,11 +83,11 @@ struct job {
 	uint32_t first_read;
 	/* Reference: the rank whose ledger is the job's now; NULL: none. */
 	struct job_member *ref;
-	/* Finished time by bucket and clock; NULL: none, or no memory. */
+	/* The finished part of the job's time, by bucket, for windows; NULL: none, or no memory. */
 	struct window *window;
 	struct window_edge ref_edge;
-	/* The reference became the reference during the run. ref_edge says how much of its window
-	 * was before. */
+	/* This rank became the reference during the run. ref_edge: contents of its window before
+	 * that. */
 	bool ref_midway;
 	struct job_time time;
 	struct job_work work;
@@ -118,8 +118,8 @@ struct job {
 	uint32_t standing[JOB_STANDS_COUNT];
 };
 
-/* Returns true if instant a is before b. The history from another node may contain instants before
- * this machine was booted: they are stored as large numbers (the difference to 0 wraps), so a plain
+/* Returns true if instant a is before b. A history from another node may contain instants before
+ * this machine was booted. These are stored as negative numbers in two's complement, so a plain
  * comparison would be wrong. */
 static inline bool job_before(uint64_t a, uint64_t b)
 {
@@ -133,7 +133,8 @@ void job_time_refer(struct job *j, struct job_member *m, bool midway);
 /* Called when the reference has ended and its ledger is closed: the job has no reference then. */
 void job_time_leave(struct job *j);
 void job_time_view(const struct job *j, uint64_t now_ns, struct ledger_view *ret);
-/* Writes the time of the job that no later event moves to ret_ns, by bucket (BUCKET_COUNT). */
+/* Writes the settled time of the job, by bucket, to ret_ns (BUCKET_COUNT elements): time that no
+ * later event moves to another bucket. */
 void job_time_sums(const struct job *j, uint64_t now_ns, uint64_t *ret_ns);
 uint64_t job_time_goodput(const struct job *j);
 /* Moves the job's goodput above goodput_ns to WASTED, because it was lost. Returns how much was
