@@ -23,7 +23,7 @@ struct disruption {
 	uint64_t down_ns; /* part of recovery_ns in which no process of the job ran */
 	/* Number of program starts until the job resumed; 0: it resumed in the same process. */
 	uint32_t starts;
-	bool graceful; /* the process ended in order after a request to end */
+	bool graceful; /* the process was asked to end, and did so without a failure */
 };
 
 #endif

@@ -24,7 +24,7 @@
 	X(exit, CAUSE_YIELDS_EVENT | CAUSE_YIELDS_FAULT)    /* ended with a status other than 0 */ \
 	X(oom, CAUSE_ENDS_PROCESS)			    /* out of host memory */               \
 	X(exec, 0)		     /* the process now runs another program */                    \
-	X(asked, CAUSE_YIELDS_EVENT) /* ended in order after a request to end */                   \
+	X(asked, CAUSE_YIELDS_EVENT) /* was asked to end, and did so without a failure */          \
 	X(unseen, 0)		     /* the end was seen by another node, or by none */            \
 	X(device_error, 0)                                                                         \
 	X(communicator_error, 0)                                                                   \

@@ -158,8 +158,8 @@ struct job_view {
 	struct window_view windows[WINDOWS_MAX]; /* length_ns 0: unused */
 	uint64_t wasted_gross_ns;		 /* never decreases */
 	uint64_t last_step;			 /* 0: none yet */
-	/* Steps of earlier trainings of this job that ended in order. They are part of the job's
-	 * steps. */
+	/* Steps of earlier runs that ended without a disruption, beyond the step at which the next
+	 * run continued. They count as steps of the job. */
 	uint64_t done_steps;
 	/* Progress that is in a complete checkpoint: the last step, and the goodput (ns) up to
 	 * it. */
@@ -326,8 +326,8 @@ void job_ranked(struct job_member *m);
 /* Returns how many ranks of this rank's run are running on this node. */
 uint32_t job_members(const struct job_member *m);
 /* Called when the rank ended, before job_left(). why: the reason if it failed, NULL if it finished.
- * clean: it ended in order after a request. Returns true if this disrupted the job; the disruption
- * was reported. */
+ * clean: it did not fail, or may not have failed (Ray ends all workers with status 1). Returns true
+ * if this disrupted the job; the disruption was reported. */
 bool job_disrupted(struct job_member *m, uint64_t now_ns, const struct job_cause *why, bool clean);
 /* If an event of the pod (enum gp_notice_kind) may have led to the signal or exit status in *why,
  * makes it the cause. Returns true if so. */

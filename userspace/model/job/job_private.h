@@ -71,7 +71,7 @@ struct job {
 	uint32_t runs, members, starts;
 	int world_size;
 	uint64_t run_start_ns, last_step;
-	uint64_t done_steps; /* steps of earlier trainings of this job that ended in order */
+	uint64_t done_steps; /* see struct job_view */
 	/* Highest step that a run resumed from or saved, and the number of that run. futile_runs:
 	 * number of failed runs in a row since then that did not get further. */
 	uint64_t headway_step;
