@@ -269,10 +269,10 @@ void exec_pace(struct exec *e, uint32_t i, uint64_t begin_ns)
 	e->begun_ns = begin_ns;
 }
 
-/* Keras uses the same name for training and evaluation. If the picked program evaluates, the
- * elected one will run again. The picked one does not evaluate if a third program of the same name
- * runs between its runs (that one evaluates), or if it has run for as long as the elected one
- * did. */
+/* Keras gives the programs for training and for evaluation names that differ only in a number. If
+ * the picked program evaluates, the elected one will run again. The picked one does not evaluate if
+ * a third program of the same name runs between its runs (that one evaluates), or if it has run for
+ * as long as the elected one did. */
 bool exec_alike_replaces(const struct exec *e, const struct exec_pick *p)
 {
 	const struct exec_program *o = &e->program[p->program], *was = &e->program[e->elected];
