@@ -35,7 +35,8 @@ enum signal_kind {
 	SIGNAL_SYNC, /* the host waited for the device: begin_ns..ts_ns; tainted: the call failed */
 	/* work for the device was queued; count: work items since the last such signal */
 	SIGNAL_LAUNCH,
-	/* A collective was called: begin_ns..ts_ns; ident: communicator; `pair` is set. */
+	/* A collective was called: begin_ns..ts_ns; ident: communicator; pair: whether it is a send
+	 * or a receive. */
 	SIGNAL_COLLECTIVE,
 	SIGNAL_LOSS, /* up to `count` records of this process were lost before ts_ns */
 	/* The process was not observed from begin_ns to ts_ns. Open ranges were closed before, as

@@ -75,7 +75,7 @@
 struct past {
 	uint64_t ns, start_ns;
 	uint32_t number;	     /* low 32 bits of the number of the sample's first step */
-	uint16_t share[PHASE_COUNT]; /* of ns, in 65535ths */
+	uint16_t share[PHASE_COUNT]; /* share of ns that each phase takes, in 65535ths */
 };
 
 struct doubt { /* a suspected change in one direction, slower or faster (a CUSUM) */
@@ -494,7 +494,8 @@ static uint64_t change_index_of(const struct change *c, uint64_t number)
 static void change_report_slower(struct change *c, const struct onset *o, uint64_t noticed)
 {
 	struct change_view *v = &c->reported;
-	/* The two tests may date the onset before the end of the last slowdown. */
+	/* The two tests may date the onset before the end of the last slowdown; then the new
+	 * slowdown begins at that end. */
 	bool overlaps = o->start_ns < v->end_ns;
 
 	*v = (struct change_view){
@@ -725,7 +726,8 @@ static enum change_event change_scale_usual(struct change *c, int i, const struc
 		c->found = 1 + (uint64_t)i;
 		return CHANGE_SLOWER;
 	}
-	/* A change too small to be reported becomes the usual step after a while. */
+	/* After a change that is too small to be reported, the new step time counts as the usual
+	 * one after a while. */
 	if (sc->run > 2 * SUMS_GROUPS && s->end_ns - sc->run_start_ns > DOUBT_NS)
 		change_sums_learn_run(sc);
 	return CHANGE_NONE;

@@ -6,7 +6,7 @@
 
 #include "userspace/base/number.h"
 
-#define LENGTH_MAX_NS 60000000000ull /* a longer examination is impossible */
+#define LENGTH_MAX_NS 60000000000ull /* a record of a longer examination is invalid */
 #define LISTED_SHARE  0.05	     /* parts with a smaller share of the time are not in texts */
 
 const char *const examination_wait_name[GP_WAIT_COUNT] = {

@@ -35,7 +35,7 @@ struct examination {
 	uint32_t nwaits, ninstead, ndevices;
 	struct examination_wait {
 		uint64_t ns, worst_ns;
-		uint32_t count, slow; /* sleeps, and those of at least 10 ms */
+		uint32_t count, slow; /* number of sleeps; number of those of 10 ms or more */
 		enum gp_wait wait;
 		char name[128];	    /* path, address...; "": none */
 	} waits[EXAMINATION_WAITS]; /* most time first */
@@ -55,7 +55,7 @@ struct examination {
 };
 
 /* Begins an examination with a record gp_examined; *e is replaced. Returns false: the record is
- * impossible, and *e unchanged. */
+ * invalid, and *e is unchanged. */
 bool examination_begin(struct examination *e, const struct event *ev);
 /* Adds a record gp_waited or gp_instead of the same thread. job: name of the watched job of the
  * process that ran instead; NULL: it is in no watched job. own: it is the job of the examined

@@ -7,10 +7,11 @@
 #include "userspace/base/number.h"
 
 #define WHOLE 100 /* shares are in hundredths */
-#define BUSY  90
+#define BUSY  90  /* from this share of a second on, what filled it counts as the reason */
 /* if records are further apart (ns), some between them are missing */
 #define SECOND_MAX 1500000000ull
-/* a smaller excess is ignored, because two clocks differ; in hundredths of a second */
+/* By so much (hundredths of the second) a wait may exceed the time that the thread was not on a
+ * CPU: the two are measured by different clocks. */
 #define SLACK	   5
 #define GATE_NS	   15000000000ull
 #define GATE_SHARE 0.03

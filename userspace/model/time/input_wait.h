@@ -52,7 +52,7 @@ struct input_finding {
 	enum input_reason reason;
 	uint64_t ns;  /* part of the wait that the reason explains */
 	double share; /* share of the wait that the reason explains, 0 to 1 */
-	/* Means over the wait. */
+	/* The members below are means over the wait. */
 	/* number of worker processes; number of those that used 90 % of a CPU or more */
 	double workers, busy;
 	double cpu; /* share of a CPU that the busiest worker used, 0 to 1 */

@@ -87,7 +87,7 @@ uint32_t last_times_sorted(const struct last_times *l, uint64_t count, uint32_t 
 
 	for (uint32_t i = 0; i < last_times_held(count); i++) {
 		ret[have] = l->ns[l->order[i]];
-		/* counts if the time is one of the newest n */
+		/* keep the time only if it is one of the newest n */
 		have += (count - 1 - l->order[i]) % LAST_TIMES < n;
 	}
 	return have;

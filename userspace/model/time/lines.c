@@ -11,7 +11,7 @@
 #include "userspace/ingest/event.h"
 
 #define SAMPLES_MIN 20	/* with fewer samples in a span, nothing is concluded */
-#define SURE	    3.5 /* standard errors */
+#define SURE	    3.5 /* least growth of a share, in standard errors */
 /* factor by which the time of a step at a line must have grown */
 #define GROWN_MIN   2
 #define LATE_NS	    10000000000ull /* a sample that is older (ns) when it arrives is invalid */
@@ -244,7 +244,8 @@ void lines_between(const struct lines *l, uint64_t from_ns, uint64_t to_ns, bool
 struct lines_spans { /* two spans, and the length of a step in each */
 	const struct lines_sums *before, *after;
 	double before_ns, after_ns;
-	double error; /* of a share, without its factor sqrt(p (1 - p)) */
+	/* standard error of the difference of two shares, without its factor sqrt(p (1 - p)) */
+	double error;
 	double n1, n2;
 };
 

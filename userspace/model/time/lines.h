@@ -62,7 +62,7 @@ struct lines_last {
 	char text[2 * LINES_TEXT_MAX]; /* "all_reduce at train.py:88"; "": unknown */
 	bool waits;
 	uint64_t since_ns; /* time since which all samples were in this function */
-	uint64_t at_ns;	   /* last one */
+	uint64_t at_ns;	   /* time of the last sample */
 };
 
 struct lines;

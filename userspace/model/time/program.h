@@ -5,7 +5,7 @@
  *
  * Two rates: divided by the time of the steps (those whose time is certain) it is the speed of the
  * program; divided by observed time, without steps lost by restarts, it is the speed of the
- * training. A step that is partly excluded counts by its other part. Pure. 0 means unknown
+ * training. Of a step that is partly excluded, only the rest counts. Pure. 0 means unknown
  * everywhere here. */
 #ifndef MODEL_PROGRAM_H
 #define MODEL_PROGRAM_H

@@ -41,8 +41,8 @@ struct share_view {
 struct range_shares;
 struct range_shares *range_shares_new(void); /* NULL: no memory */
 void range_shares_free(struct range_shares *rs);
-/* Takes SIGNAL_RANGE_BEGIN, SIGNAL_FORWARD, SIGNAL_RANGE and SIGNAL_GAP; ignores others. Returns 0
- * or -ENOMEM. */
+/* Processes SIGNAL_RANGE_BEGIN, SIGNAL_FORWARD, SIGNAL_RANGE and SIGNAL_GAP; ignores others.
+ * Returns 0 or -ENOMEM. */
 int range_shares_feed(struct range_shares *rs, const struct signal *s);
 /* Computes the times of ranges in a finished step. Steps of each loop must come in order. counts:
  * also add the times to the sums of the loop. Returns false when the times are unknown. Ranges

@@ -76,7 +76,7 @@ void resource_usage(struct resource *r, uint32_t tid, const struct gp_usage *u, 
 	if (t->known) {
 		t->grown.cpu_ns += more_than(u->cpu_ns, t->last.cpu_ns);
 		t->grown.wait_ns += more_than(u->wait_ns, t->last.wait_ns);
-		/* otherwise t->last.block_ns was not measured */
+		/* without the flag, t->last.block_ns was not measured */
 		if (t->last.flags & GP_USAGE_BLOCK)
 			t->grown.block_ns += more_than(u->block_ns, t->last.block_ns);
 	}
@@ -166,7 +166,8 @@ void resource_between(const struct resource *r, uint64_t from_ns, uint64_t to_ns
 		uint64_t begin_ns = s->end_ns - s->length_us * 1000ull;
 		uint64_t low = begin_ns > from_ns ? begin_ns : from_ns;
 		uint64_t high = s->end_ns < to_ns ? s->end_ns : to_ns;
-		double part; /* ns of the span per us of the second */
+		/* time (ns) that the second has in common with the span, per us of the second */
+		double part;
 
 		if (high <= low || !s->length_us)
 			continue;

@@ -44,9 +44,8 @@ struct straggler_view {		       /* the current straggler, or the last one */
 struct straggler;
 struct straggler *straggler_new(void); /* NULL: no memory */
 void straggler_free(struct straggler *s);
-/* Takes a step whose waits are known. ranks: number of the job's ranks on this node. Returns
- * whether rank pid became the straggler (FOUND) or is no longer the straggler (OVER); then fills
- * *ret. */
+/* Adds a step whose waits are known. ranks: number of the job's ranks on this node. Returns whether
+ * rank pid became the straggler (FOUND) or is no longer the straggler (OVER); then fills *ret. */
 enum straggler_event straggler_step(struct straggler *s, uint32_t pid, uint32_t ranks,
 				    const struct fact_step *fs, struct straggler_view *ret);
 /* Removes a rank that ended. Returns true when it was the straggler. */

@@ -211,7 +211,7 @@ int window_add(struct window *w, const struct ledger_span *s)
 	return 0;
 }
 
-/* Removes left_us from the columns of a slot that two processes overlap in, in the order of
+/* Removes left_us from the columns of a slot in which two processes overlap, in the order of
  * bucket_gives_way. */
 static void window_give_way(uint32_t *us, uint64_t left_us)
 {
