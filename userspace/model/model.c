@@ -373,7 +373,7 @@ static int model_feed_one(struct model *m, const struct event *ev)
 	return r ? rank_feed(r, ev, NULL, 0, 0) : 0;
 }
 
-/* What a worker of a data loader waits for is known of the process that trains. */
+/* A record about a worker of a data loader is given to the rank of the process that trains. */
 static int model_feed_examined(struct model *m, const struct event *ev)
 {
 	struct rank *r = model_rank(m, ev->rec->pid), *parent = NULL;

@@ -120,7 +120,8 @@ struct rank_view { /* a process that runs (or ran) a training loop, or that the 
 	 * known, and no loop is slow. */
 	double else_share;
 	struct lines_top else_lines[LINES_TOP];
-	/* What it lacked in the last minute, if no loop is slow; covered_ns 0: unknown. */
+	/* Resources that the process lacked in the last minute, if no loop is slow; covered_ns 0:
+	 * unknown. */
 	struct resource_sums lacked;
 	/* Share of the last minute that Python's garbage collector took in the training thread, if
 	 * no loop is slow; 0: or unknown. */

@@ -54,12 +54,12 @@ static void change_evidence(const struct change_view *v, const struct time_cause
 		snprintf(out + strlen(out), len - strlen(out), "; %s", why);
 }
 
-/* A slowdown is compared with the USUAL_NS before its onset, without the last ONSET_NS, because the
- * onset is not known exactly. */
 /* With fewer measured seconds, what the process lacks in general is unknown. */
 #define LACKED_LEAST_NS 8000000000ull
-#define USUAL_NS	60000000000ull
-#define ONSET_NS	1000000000ull
+/* A slowdown is compared with the USUAL_NS before its onset, without the last ONSET_NS, because the
+ * onset is not known exactly. */
+#define USUAL_NS 60000000000ull
+#define ONSET_NS 1000000000ull
 
 /* A slowdown is reported once it has lasted this long and cost this share of the time since it
  * began, unless the user set other limits. A shorter one counts as a burst. */
@@ -85,7 +85,8 @@ void rank_lacked(const struct rank *r, uint64_t now_ns, struct resource_sums *re
 
 	*ret = (struct resource_sums){0};
 	for (uint32_t i = 0; i < r->nloops; i++) {
-		if (change_before_ns(r->loops[i]->change)) /* its causes are examined */
+		/* the loop is slower than usual: its causes are shown instead */
+		if (change_before_ns(r->loops[i]->change))
 			return;
 		if (r->loops[i]->first_ns && (!from_ns || r->loops[i]->first_ns < from_ns))
 			from_ns = r->loops[i]->first_ns;

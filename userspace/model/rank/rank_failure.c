@@ -21,7 +21,8 @@ static enum disruption_cause rank_failure_cause_of(const struct rank *r, int sig
 	case SIGUSR1:
 	case SIGUSR2:
 		return CAUSE_killed;
-	/* otherwise the process itself failed or called abort() */
+	/* Other signals are sent by the kernel, or by abort(), when the process itself fails;
+	 * another process may have sent them, too. */
 	default:
 		return r->killed.signal == (uint32_t)sig && r->killed.sender &&
 				       r->killed.sender != r->member.pid

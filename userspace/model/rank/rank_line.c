@@ -1,26 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_line.c - the Python lines at which the training thread of a rank is: what they explain of a
- * slowdown, where the time outside of the phases goes, and the roll call of a hang. */
+/* rank_line.c - the Python lines at which the training thread of a rank is: how much of a slowdown
+ * they explain, and where the time outside of the phases goes. When a hang of the job is reported,
+ * the line of each rank is listed. */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/base/number.h"
 
-#define USUAL_NS 60000000000ull /* of steps before a slowdown, and of those that are shown */
-#define ONSET_NS 1000000000ull	/* the last second before a slowdown may hold its beginning */
-#define ELSE_MIN 0.2		/* share of the time; of less, no lines are shown */
-#define SUSPECT_NS                                                                                 \
-	2000000000ull /* length of the last steps that are compared with the usual ones */
+/* length of the span before a slowdown with which it is compared, and of the last span, whose
+ * lines are shown (ns) */
+#define USUAL_NS 60000000000ull
+/* this span directly before the onset is excluded, because the onset is not known exactly */
+#define ONSET_NS 1000000000ull
+/* lines are shown only if a larger share of the time is in no phase */
+#define ELSE_MIN 0.2
+/* A loop may be slow if its last steps, of this length (ns) together, took SUSPECT_TIMES as long as
+ * usual. */
+#define SUSPECT_NS    2000000000ull
 #define SUSPECT_TIMES 1.2
 /* With fewer samples in a minute, the shares of the garbage collector and of data loaders are
- * unknown: of 50, a share of 10 % has an error of 4 %. */
+ * unknown: with 50 samples, a share of 10 % has an error of 4 %. */
 #define SHARE_SAMPLES 50
-#define INPUT_SPAN_NS 2000000000ull /* a sample never stands for a longer wait for input */
-#define FIRST_SAMPLES 100 /* are taken faster, so that it is soon known where time goes usually */
+/* longest wait for input (ns) for which a sample stands */
+#define INPUT_SPAN_NS 2000000000ull
+/* the first samples are taken more often, so that the usual distribution is known soon */
+#define FIRST_SAMPLES 100
 
 struct rank_lines {
 	struct lines *lines;
-	/* Steps of the present half minute and the one before, and their time in no phase. */
-	uint64_t half_ns; /* begin of the present one */
+	/* For the present half minute and the one before: time in steps, and the part of it in no
+	 * phase. */
+	uint64_t half_ns; /* begin of the present half minute */
 	uint64_t step_ns[2], else_ns[2];
 };
 
@@ -181,9 +190,11 @@ void rank_line_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret
 	step_ns = ls->step_ns[0] + ls->step_ns[1];
 	if (step_ns)
 		ret->else_share = (double)(ls->else_ns[0] + ls->else_ns[1]) / (double)step_ns;
-	room = step_ns ? ret->else_share : 1; /* without phases, all of the time is in none */
+	/* if no phase is known, all of the time counts as time in no phase */
+	room = step_ns ? ret->else_share : 1;
 	for (uint32_t i = 0; i < r->nloops; i++) {
-		if (change_before_ns(r->loops[i]->change)) /* its causes are examined */
+		/* the loop is slower than usual: its causes are shown instead */
+		if (change_before_ns(r->loops[i]->change))
 			return;
 	}
 	lines_between(ls->lines, more_than(now_ns, USUAL_NS), now_ns, false, &last);
@@ -194,7 +205,7 @@ void rank_line_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret
 	if (room <= ELSE_MIN)
 		return;
 	lines_top(ls->lines, &last, ret->else_lines);
-	/* A share is an estimate, but all of them are in that time. */
+	/* Shares are estimates, so their sum may exceed the share of time in no phase: limit it. */
 	for (int i = 0; i < LINES_TOP; i++) {
 		struct lines_top *t = &ret->else_lines[i];
 

@@ -144,7 +144,8 @@ static void rank_loop_slow(struct rank *r, const struct rank_loop *lp, const str
 		   (double)ns / (double)lp->ideal_ns, more);
 }
 
-/* Counts an execution or a cycle. It recurs like a step, but is not known to be training. */
+/* Counts an execution or a cycle as if it was a step: it recurs in the same way, but it is not
+ * known whether it is training. */
 static void rank_loop_count(struct rank *r, struct rank_loop *lp, const struct step *s)
 {
 	uint64_t ns = s->end_ns - s->start_ns;

@@ -57,8 +57,8 @@ void rank_straggler_over(struct rank *r, uint64_t now_ns)
 			      true);
 }
 
-/* Returns true if the ranks of the job run in step. Only then does the wait of a rank depend on the
- * others. */
+/* Returns true if the process trains together with other ranks, so that each step of theirs ends at
+ * the same time. Only then does the wait of a rank depend on the others. */
 static bool rank_straggler_in_step(const struct rank *r)
 {
 	return r->member.process.world_size > 1 ||
