@@ -29,7 +29,7 @@ import injectors
 import quiet
 from runs import GP_BPF, TOP, Failed, Quiet, Run, Skip, python
 
-USUAL_S, SLOW_S, AFTER_S = 14, 20, 10
+USUAL_S, SLOW_S, AFTER_S = 14, 20, 8
 RIGHT_MIN, SHARE_MIN, WRONG_MAX = 0.95, 0.95, 0.01
 ALIKE = 0.8  # of two causes at once, each may come first if the losses are so alike
 WITHIN = 0.15  # of the injected loss: the allowed difference, and the least share of a cause that counts as named
