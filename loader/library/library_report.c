@@ -40,11 +40,11 @@ void library_report_uncached(const struct library *lib)
 	}
 	if (unknown)
 		log_warn(
-			"%s: CAP_FOWNER is missing to check whether the file on FUSE is in memory: %zu of its probes are not attached",
+			"%s: CAP_FOWNER is needed to check that this file on FUSE stays in memory: without it, %zu of its probes are not attached",
 			lib->name, unknown);
 	if (n)
 		log_warn(
-			"%s: its file system does not keep the file in memory: %zu of its probes are not attached",
+			"%s: its file system does not keep these pages in memory, and reading them while attaching would delay fork() on the whole machine: %zu probes are not attached",
 			lib->name, n);
 }
 
@@ -82,7 +82,7 @@ const char *library_error_text(int err)
 	case -ENOLINK:
 		return "the file was deleted, or is in memory only, and CAP_CHECKPOINT_RESTORE is missing";
 	case -ENODATA:
-		return "CAP_FOWNER is missing to check whether the file on FUSE is in memory";
+		return "CAP_FOWNER is needed to check that this file on FUSE stays in memory";
 	case -E2BIG:
 		return "finding its functions takes more reads than gp-bpf allows";
 	case -EACCES:

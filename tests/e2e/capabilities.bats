@@ -188,10 +188,10 @@ refused() { # word, arguments of gp-bpf
 	cp "$FAKE/map" "$PUBLIC"
 	FAKE=$PUBLIC start_mapper "$PUBLIC/own/libtorch_cpu.so"
 	run "$GP_BPF" check --pid "$MAPPER"
-	[[ $output == *"libtorch_cpu.so: its file system does not keep the file in memory: "* ]]
+	[[ $output == *"libtorch_cpu.so: its file system does not keep these pages in memory, and "* ]]
 	with bpf perfmon sys_ptrace dac_read_search setuid setgid
 	run "${AS[@]}" "$PUBLIC/bin/gp-bpf" check --pid "$MAPPER"
-	[[ $output == *"CAP_FOWNER is missing to check whether the file on FUSE is in memory"* ]]
+	[[ $output == *"CAP_FOWNER is needed to check that this file on FUSE stays in memory"* ]]
 }
 
 @test "a program and its libraries on a user's bindfs, in a mount namespace of its own: steps" {

@@ -136,7 +136,7 @@ locked() { # pid
 	start_mapper "$T/direct/libtorch_cpu.so"
 	start_honest
 	start_watch --pid "$MAPPER" --pid "$JOB" --quiet --export "json:$T/out"
-	grep -q "does not keep the file in memory: 7 of its probes" "$T/watch.err"
+	grep -q "on the whole machine: 7 probes" "$T/watch.err"
 	honest_half
 	honest_exact "$T/out"
 }

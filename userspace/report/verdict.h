@@ -92,8 +92,8 @@ struct verdict_facts {
 	} slow;
 	struct input_finding input; /* what explains most of the waits for data */
 	double input_share;	    /* of the last minute, by samples of the Python stack */
-	/* What the training thread lacks, or does itself, without having become slower: the rank
-	 * for which the share of the last minute is largest. */
+	/* For each cause, the share of the last minute in which the training thread was held up by
+	 * it, although no loop is slow; of the rank with the largest share. */
 	struct {
 		double share;
 		int rank;

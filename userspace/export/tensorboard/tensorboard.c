@@ -147,7 +147,7 @@ static int tensorboard_argument(struct tensorboard *t, const char *arg, char **r
 	}
 	if (!len) {
 		log_error(
-			"--export tensorboard%s%s: expected DIR or DIR,interval=SECONDSs, like runs,interval=30s",
+			"--export tensorboard%s%s: expected DIR or DIR,interval=Ns with N from 1 to 3600; for example: runs,interval=30s",
 			arg && *arg ? ":" : "", arg ? arg : "");
 		return -EINVAL;
 	}
