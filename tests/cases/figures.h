@@ -226,6 +226,7 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 		{"lost_contention", r->cause_ns[TIME_CAUSE_cpu_contention]},
 		{"lost_throttled", r->cause_ns[TIME_CAUSE_cpu_throttled]},
 		{"lost_own_code", r->cause_ns[TIME_CAUSE_own_code]},
+		{"lost_straggler", r->cause_ns[TIME_CAUSE_straggler]},
 		{"else_share", (uint64_t)(100 * r->else_share + 0.5)},
 		{"else_first", (uint64_t)(100 * r->else_lines[0].share + 0.5)},
 		{"lost_unknown", r->cause_ns[TIME_CAUSE_unknown]},

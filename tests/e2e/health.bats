@@ -39,6 +39,14 @@ health() { # kind filter
 	equal '"transfer"' "$(health straggler '.[0].phase')" "its phase"
 }
 
+@test "a rank becomes late: the steps of the others are slow because they wait for it" {
+	WATCH_WITH=(--slow-after 5s)
+	FAKE_CUDA_1='cuMemcpyHtoDAsync_v2:latency=30ms@400' train 0 ranks=2 steps=800 pace=20000
+	equal 'true' "$(health fail_slow 'map(select(.rank == 0)) | .[0] | .why == "straggler" and
+		(.evidence | test("; rank 1 comes [23][0-9.]+ ms late"))')" "why rank 0 is slow"
+	equal 'true' "$(health fail_slow 'map(select(.rank == 1)) | all(.why != "straggler")')" "why rank 1 is slow"
+}
+
 @test "ranks that are alike: none is slow" {
 	train 0 ranks=3 steps=60 pace=3000
 	equal '[]' "$(health straggler .)" stragglers

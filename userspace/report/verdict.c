@@ -62,6 +62,7 @@ static const char *const next_of_cause[TIME_CAUSE_COUNT] = {
 	[TIME_CAUSE_device_throttled] = "check the cooling and the power limit of the accelerator",
 	[TIME_CAUSE_device_error] = "take the accelerator out of use, and test its memory",
 	[TIME_CAUSE_interpreter_lock] = "move what the other threads do to another process",
+	[TIME_CAUSE_straggler] = "see the causes of the rank that comes late",
 };
 
 static const char *const next_of_hang[GP_WHY_COUNT] = {

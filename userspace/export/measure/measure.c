@@ -419,7 +419,8 @@ static const struct measure measures[] = {
 	 .label = "cause",
 	 .label_help =
 		 "cpu_contention, cpu_throttled, memory_pressure, disk, loader_cpu, loader_io, network, "
-		 "garbage_collection, own_code, device_throttled, device_error, interpreter_lock, unknown.",
+		 "garbage_collection, own_code, device_throttled, device_error, interpreter_lock, "
+		 "straggler, unknown.",
 	 .rule = MEASURE_LABEL_SPARSE,
 	 .help = "Time that lasting slowdowns cost a rank, by cause; unknown: no cause explains it.",
 	 .put = measure_rank_causes},

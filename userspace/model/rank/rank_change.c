@@ -113,6 +113,7 @@ static void change_begin(struct rank *r, struct rank_loop *lp, const struct chan
 	lp->slow->alarm = false;
 	lp->slow->causes = (struct time_causes){0};
 	lp->slow->usual = (struct resource_sums){0};
+	lp->slow->late_ns = 0;
 	lp->slow->lost_ns = ((int64_t)v->after_ns - (int64_t)v->before_ns) *
 			    (int64_t)(v->noticed_step - v->onset_step + 1);
 	lp->slow->all_lost_ns = lp->slow->lost_ns;
@@ -141,6 +142,7 @@ static void change_causes(const struct rank *r, struct rank_slow *slow, const st
 		input_waits_between(r->input, v->onset_ns, v->end_ns ? v->end_ns : now_ns,
 				    &since.input);
 	time_cause_slower(&slow->causes, &slow->usual, v->before_ns, &since, v->after_ns);
+	rank_straggler_causes(r, slow, v);
 	examined = rank_examination(r, v->onset_ns, v->end_ns ? v->end_ns : now_ns);
 	if (examined)
 		examination_refine(examined, &slow->causes, &slow->usual, v->before_ns, &since,
@@ -216,6 +218,7 @@ static void change_report(struct rank *r, const struct rank_slow *slow, uint32_t
 	change_evidence(v, &slow->causes, examined, evidence, sizeof(evidence));
 	rank_input_evidence(r, v, &slow->causes, now_ns, evidence, sizeof(evidence));
 	rank_device_evidence(r, slow, v, now_ns, evidence, sizeof(evidence));
+	rank_straggler_evidence(slow, evidence, sizeof(evidence));
 	change_event_text(r, v, &health, cause, now_ns);
 	rank_fact(r, &f, now_ns);
 }

@@ -118,6 +118,11 @@ struct rank_slow { /* the present slowdown of a loop, else the last one */
 	uint64_t alarms;     /* number of reported slowdowns */
 	/* Number and time of the slowdowns that ended before they were reported. */
 	uint64_t bursts, bursts_ns;
+	/* The straggler for which this rank waits, or waited: how late it is in each step, its
+	 * process and its rank number (-1: unknown). late_ns 0: there is none. */
+	uint64_t late_ns;
+	uint32_t late_pid;
+	int late_rank;
 };
 
 /* A training loop of the process. */
@@ -534,6 +539,12 @@ void rank_place_archive(struct archive *a, struct rank *r);
 /* rank_straggler.c */
 /* Passes a step to the comparison of waits between ranks (straggler.h). */
 void rank_straggler_step(struct rank *r, const struct fact_step *fs);
+/* Adds to the causes of a slowdown the waits for another rank of this node that is the straggler.
+ */
+void rank_straggler_causes(const struct rank *r, struct rank_slow *slow,
+			   const struct change_view *v);
+/* Appends which rank is late, and by how much, to out, if that is a cause of the slowdown. */
+void rank_straggler_evidence(const struct rank_slow *slow, char *out, size_t len);
 /* Reports that the rank is no longer the straggler. */
 void rank_straggler_over(struct rank *r, uint64_t now_ns);
 void rank_straggler_archive(struct archive *a, struct straggle_view *v);

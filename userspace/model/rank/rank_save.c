@@ -45,7 +45,8 @@ static void rank_loop_archive(struct archive *a, struct rank_loop **at)
 	lines_sums_archive(a, &lp->slow->usual_lines);
 	device_sums_archive(a, &lp->slow->usual_device);
 	time_causes_archive(a, &lp->slow->causes);
-	archive_fields(a, lp->slow, lost_ns, all_lost_ns, alarm, alarms, bursts, bursts_ns);
+	archive_fields(a, lp->slow, lost_ns, all_lost_ns, alarm, alarms, bursts, bursts_ns, late_ns,
+		       late_pid, late_rank);
 }
 
 static void rank_loops_archive(struct archive *a, struct rank *r)

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rank_straggler.c - reports when the other ranks of a job wait for this one (a straggler), and
- * when they no longer do. */
+ * when they no longer do; what waits for another rank cost this one. */
 #include "userspace/base/clock.h"
+#include "userspace/base/number.h"
 #include "userspace/model/rank/rank_private.h"
 #include "userspace/model/time/straggler.h"
+
+/* A straggler may be the cause of a slowdown if it became one this shortly before or after the
+ * onset: ONSET_NS, or as long as STRAGGLER_WINDOW steps take. */
+#define ONSET_NS 5000000000ull
+/* The straggler is named if it explains at least this share of a slowdown. */
+#define LISTED_SHARE 0.05
 
 static void rank_straggler_report(struct rank *r, const char *evidence, uint64_t now_ns, bool over)
 {
@@ -74,6 +81,7 @@ void rank_straggler_step(struct rank *r, const struct fact_step *fs)
 		return;
 	switch (straggler_step(s, r->member.pid, job_members(&r->member), fs, &view)) {
 	case STRAGGLER_FOUND:
+		straggler_set_rank(s, r->member.process.rank);
 		rank_straggler_found(r, &view, fs->step.end_ns);
 		break;
 	case STRAGGLER_OVER:
@@ -82,6 +90,53 @@ void rank_straggler_step(struct rank *r, const struct fact_step *fs)
 	case STRAGGLER_NONE:
 		break;
 	}
+}
+
+/* Returns the growth of a step in waits for other ranks. A wait for a queued collective is a wait
+ * for the device. */
+static uint64_t rank_straggler_waits(const struct change_view *v)
+{
+	static const enum phase waits[] = {PHASE_SYNC, PHASE_COLLECTIVE};
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
+		if (v->parts_known & 1u << waits[i] && v->grown_ns[waits[i]] > 0)
+			ns += (uint64_t)v->grown_ns[waits[i]];
+	}
+	return ns;
+}
+
+void rank_straggler_causes(const struct rank *r, struct rank_slow *slow,
+			   const struct change_view *v)
+{
+	const struct straggler *s = rank_straggler_in_step(r) ? job_straggler(&r->member) : NULL;
+	uint64_t within_ns = larger_of(ONSET_NS, STRAGGLER_WINDOW * v->after_ns);
+	struct straggler_view late;
+
+	if (s && straggler_other(s, r->member.pid, &late) &&
+	    late.onset_ns + within_ns >= v->onset_ns && v->onset_ns + within_ns >= late.onset_ns) {
+		slow->late_ns = late.size_ns;
+		slow->late_pid = late.pid;
+		slow->late_rank = late.rank;
+	} else if (!v->end_ns) { /* after the end, the straggler of the slowdown counts */
+		slow->late_ns = 0;
+	}
+	if (slow->causes.lost_ns)
+		time_cause_add(&slow->causes, TIME_CAUSE_straggler,
+			       smaller_of(slow->late_ns, rank_straggler_waits(v)));
+}
+
+void rank_straggler_evidence(const struct rank_slow *slow, char *out, size_t len)
+{
+	bool named = slow->late_rank >= 0;
+	size_t at = strlen(out);
+	char late[16];
+
+	if (time_cause_share(&slow->causes, TIME_CAUSE_straggler) < LISTED_SHARE)
+		return;
+	snprintf(out + at, len - at, "; %s %u comes %s late", named ? "rank" : "process",
+		 named ? (unsigned)slow->late_rank : slow->late_pid,
+		 clock_duration(late, sizeof(late), slow->late_ns));
 }
 
 void rank_straggler_archive(struct archive *a, struct straggle_view *v)

@@ -204,7 +204,8 @@ static void straggler_sum_up(struct straggler *s, int rank)
 	uint64_t sizes[STRAGGLER_WINDOW];
 	uint32_t n = 0;
 
-	*view = (struct straggler_view){.of = STRAGGLER_WINDOW, .phase = -1};
+	*view = (struct straggler_view){
+		.of = STRAGGLER_WINDOW, .phase = -1, .pid = s->pid[rank], .rank = -1};
 	for (uint64_t i = 0; i < STRAGGLER_WINDOW; i++) {
 		const struct verdict *v = &s->verdict[(s->verdicts + i) % STRAGGLER_WINDOW];
 
@@ -274,6 +275,19 @@ enum straggler_event straggler_step(struct straggler *s, uint32_t pid, uint32_t 
 	return STRAGGLER_FOUND;
 }
 
+void straggler_set_rank(struct straggler *s, int rank)
+{
+	s->view.rank = rank;
+}
+
+bool straggler_other(const struct straggler *s, uint32_t pid, struct straggler_view *ret)
+{
+	if (s->now < 0 || s->pid[s->now] == pid)
+		return false;
+	*ret = s->view;
+	return true;
+}
+
 /* ---- state ----------------------------------------------------------------------------------- */
 
 static void straggler_slot_archive(struct archive *a, struct slot *sl, uint32_t nranks)
@@ -316,6 +330,6 @@ void straggler_archive(struct archive *a, struct straggler **at)
 	straggler_rank_archive_of(a, &s->due, s->nranks);
 	straggler_rank_archive_of(a, &s->over, s->nranks);
 	archive_fields(a, s, view.onset_ns, view.onset_step, view.size_ns, view.late, view.of,
-		       view.phase);
+		       view.phase, view.pid, view.rank);
 	archive_require(a, s->view.phase >= -1 && s->view.phase < CHANGE_PARTS);
 }

@@ -39,6 +39,8 @@ struct straggler_view {		       /* the current straggler, or the last one */
 	/* the straggler was late in `late` of the last `of` steps */
 	uint32_t late, of;
 	int phase; /* part of the step that makes it late, see change_part_name() */
+	uint32_t pid;
+	int rank; /* as set by straggler_set_rank(); -1: unknown */
 };
 
 struct straggler;
@@ -48,6 +50,10 @@ void straggler_free(struct straggler *s);
  * rank pid became the straggler (FOUND) or is no longer the straggler (OVER); then fills *ret. */
 enum straggler_event straggler_step(struct straggler *s, uint32_t pid, uint32_t ranks,
 				    const struct fact_step *fs, struct straggler_view *ret);
+/* Sets the rank number of the current straggler; -1: unknown. */
+void straggler_set_rank(struct straggler *s, int rank);
+/* Returns true if another rank than pid is the straggler; then fills *ret. */
+bool straggler_other(const struct straggler *s, uint32_t pid, struct straggler_view *ret);
 /* Removes a rank that ended. Returns true when it was the straggler. */
 bool straggler_left(struct straggler *s, uint32_t pid);
 void straggler_archive(struct archive *a, struct straggler **s);

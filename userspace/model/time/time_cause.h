@@ -31,7 +31,8 @@
 	  "waits for an accelerator whose clock is lowered")                                       \
 	X(device_error, "accelerator errors", "waits for an accelerator with memory errors")       \
 	X(interpreter_lock, "interpreter lock",                                                    \
-	  "waits for Python's interpreter lock, which another thread holds")
+	  "waits for Python's interpreter lock, which another thread holds")                       \
+	X(straggler, "straggler", "waits for a rank that comes late")
 
 enum time_cause {
 #define X(id, label, text) TIME_CAUSE_##id,
