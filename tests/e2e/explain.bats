@@ -11,10 +11,11 @@ teardown() { e2e_teardown; }
 
 @test "a job while it runs, then from the store" {
 	need_probes
-	start_job "$TRAIN" load pace=20000 steps=3000
+	start_job "$TRAIN" load pace=100 work=15000 steps=3000
 	run -0 --separate-stderr "$GP_BPF" explain --pid "$JOB" --for 12s --store "$T/store"
 	[[ ${lines[0]} == *"$JOB"* ]]
-	[[ $output == *"verdict      steady: "* ]] || { echo "$output" >&2; return 1; }
+	# Other tests may use its CPU.
+	[[ $output == *"verdict      "@("steady: "|"CPU contention: ")* ]] || { echo "$output" >&2; return 1; }
 	"$GP_BPF" check | grep -q 'tp_btf *no' || [[ $output == *"thread       examined for "*" s: "* ]]
 	run -0 --separate-stderr "$GP_BPF" explain --store "$T/store" --json
 	equal 1 "$(jq '.jobs | length' <<<"$output")" jobs
