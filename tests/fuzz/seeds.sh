@@ -3,7 +3,7 @@
 # seeds.sh FOLDER: makes the inputs to start from that a tool can make.
 set -eu
 out=$1
-mkdir -p "$out"/{probe_file,config,elf,proc,option,prologue,model,goodput_entries,goodput_gzip,store,program_name,site_text,gcm_answer,gcm_disk_queue,cloud,web,cgroup,python_stack}
+mkdir -p "$out"/{probe_file,config,elf,proc,option,prologue,model,goodput_entries,goodput_gzip,store,program_name,site_text,gcm_answer,gcm_disk_queue,cloud,web,cgroup,python_stack,nccl_ras}
 cp probes/*.yaml "$out/probe_file/"
 printf 'runtime: x\nlibraries: [libx.so]\nprobes:\n  - {id: a, symbol: f, group: bulk, role: launch, emit: count, why: w}\n' \
 	>"$out/probe_file/short.yaml"
@@ -24,6 +24,9 @@ printf '\012\045\012\043\012\037\012\005jit_f\022\006main.2\032\016\012\010regio
 printf '\004\001\000' >"$out/python_stack/whole"
 printf '\004\001\001\010\040\002\000\041\001' >"$out/python_stack/circle"
 printf '\004\000\002\020\122\007\377\377\377\377\377\377\377\077\020\161\007\377\377' >"$out/python_stack/lengths"
+
+printf '#0-0 (27) MISMATCH\n  Communicator ranks have different AllReduce operation counts\n  3 ranks have launched up to operation 42\n  Rank 1 has launched up to operation 41 -- GPU 1 managed by process 7 on node 10.0.0.1\n' >"$out/nccl_ras/text"
+printf 'OK\n{"communicators": [{"hash": "0xa", "ranks": [{"rank": 0, "host": "h", "pid": 7, "collective_counts": {"AllReduce": 4}}], "missing_ranks": [{"rank": 1, "status": {"unresponsive": true}}]}]}' >"$out/nccl_ras/json"
 
 source=$(mktemp --suffix=.c)
 trap 'rm -f "$source"' EXIT

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nccl_ras.h - reads what NCCL's RAS service says about a job: text, which NCCL sends since 2.24,
+ * or JSON, since 2.28.7. The reply and the variables of the environment are hostile: any program
+ * may listen on that port. Pure. */
+#ifndef IDENTITY_NCCL_RAS_H
+#define IDENTITY_NCCL_RAS_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is sent to the service. It answers each line, the last one with the state of the job, and
+ * closes the connection. NCCL before 2.28.7 refuses the third line, and then answers in text. */
+#define NCCL_RAS_REQUEST "CLIENT PROTOCOL 2\nTIMEOUT 2\nSET FORMAT json\nSTATUS\n"
+/* Bytes of a reply that are read; it is longer for jobs of some thousand ranks. */
+#define NCCL_RAS_REPLY_MAX (4u << 20)
+
+/* Addresses at which the service listens, to be tried in this order */
+struct nccl_ras_address {
+	uint32_t count;
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} at[2];
+};
+
+/* Reads a value of NCCL_RAS_ADDR: "ADDRESS:PORT", "[ADDRESS]:PORT" or "localhost:PORT"; NULL: not
+ * set. Returns false if it is none of these: names are not looked up. */
+bool nccl_ras_address(const char *text, struct nccl_ras_address *ret);
+
+/* Finds in a reply which ranks do not answer, and which have launched fewer collectives than others
+ * of their communicator. Writes it to out as one clause of numbers, names of collectives and host
+ * addresses, without other text of the reply. pid: the process that was asked, in its own pid
+ * namespace; of JSON only communicators with that process count. Returns false, and "", if the
+ * reply says no such thing. A reply that is cut off counts up to there. */
+bool nccl_ras_read(const char *reply, size_t len, uint32_t pid, char *out, size_t cap);
+
+#endif
