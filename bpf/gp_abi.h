@@ -41,6 +41,7 @@
 #define GP_KEEP 8
 /* size of the text of a gp_carry: the history of a job for another node */
 #define GP_CARRY_MAX   1216
+#define GP_RAS_MAX     200 /* size of a claim of NCCL's RAS service, with its NUL */
 #define GP_STACK_MAX   200 /* size of a stack as text, with its NUL */
 #define GP_RANGE_DEPTH 64  /* maximum nesting depth of ranges on a thread */
 
@@ -516,6 +517,12 @@ struct gp_stack {
 	char text[GP_STACK_MAX]; /* NUL-terminated, printable UTF-8 */
 };
 
+/* Claim of NCCL's RAS service about the job of a process that makes no progress: which ranks do not
+ * answer, or have launched fewer collectives than others. Any program may listen at its port. */
+struct gp_ras {
+	char text[GP_RAS_MAX]; /* NUL-terminated */
+};
+
 /* Data loader of a training process while training waits for it: what its worker processes used and
  * waited for since the record before, a second ago. Of the workers that do not run, it was read
  * once in that second what they wait for. */
@@ -714,6 +721,7 @@ struct gp_end {
 	X(89, waited, struct gp_waited)                                                            \
 	X(90, instead, struct gp_instead)                                                          \
 	X(91, input, struct gp_input)                                                              \
+	X(94, ras, struct gp_ras)                                                                  \
 	X(95, device, struct gp_device)
 
 #define GP_KIND_USER 64 /* kinds from here on are written by user space */
@@ -768,6 +776,7 @@ _Static_assert(sizeof(struct gp_usage) == 40, "ABI");
 _Static_assert(sizeof(struct gp_pressure) == 40, "ABI");
 _Static_assert(sizeof(struct gp_stack) == 208, "ABI");
 _Static_assert(sizeof(struct gp_input) == 112, "ABI");
+_Static_assert(sizeof(struct gp_ras) == 200, "ABI");
 _Static_assert(sizeof(struct gp_line) == 216, "ABI");
 _Static_assert(sizeof(struct gp_examined) == 416, "ABI");
 _Static_assert(sizeof(struct gp_waited) == 160, "ABI");

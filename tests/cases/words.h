@@ -497,6 +497,10 @@ static inline bool word_life(struct script *s, const struct move *m)
 		word_examined(s, m);
 	} else if (!strcmp(w, "instead")) {
 		word_instead(s, m);
+	} else if (!strcmp(w, "ras")) { /* TEXT */
+		struct gp_ras *k = script_add(s, GP_KIND_ras, m->at_ns, script_pid(s), -1);
+
+		snprintf(k->text, sizeof(k->text), "%s", move_text(m, ""));
 	} else if (!strcmp(w, "lacks")) {
 		word_lacks(s, m);
 	} else if (!strcmp(w, "feeds")) {

@@ -13,7 +13,7 @@
 #define HASH_MAX  16
 
 /* Collectives, which all ranks of a communicator launch equally often; of other operations, such as
- * Send, they do not. The last one stands for all: NCCL 2.24 and 2.25 do not tell them apart. */
+ * Send, they do not. The last one stands for all: NCCL 2.24 and 2.25 count them together. */
 static const char *const ops[] = {"Broadcast",	   "Reduce",	"AllGather",
 				  "ReduceScatter", "AllReduce", "collectives"};
 #define OPS    (sizeof(ops) / sizeof(ops[0]))

@@ -488,6 +488,7 @@ static int model_event(struct model *m, const struct event *ev)
 	case GP_KIND_renamed:
 	case GP_KIND_program:
 	case GP_KIND_stack:
+	case GP_KIND_ras:
 	case GP_KIND_line:
 	case GP_KIND_usage:
 	case GP_KIND_pressure:

@@ -81,6 +81,7 @@ void rank_hang_signal(struct rank *r, const struct signal *s)
 		h->progress_ns = s->ts_ns;
 	h->call.reported_ns = h->sample.reported_ns = h->stack_ns = 0;
 	h->sample.why = GP_WHY_unknown;
+	*h->claim = '\0';
 	if (s->kind == SIGNAL_LAUNCH) /* a launch signal does not name its thread */
 		return;
 	h->marked_ns = h->progress_ns;
@@ -141,6 +142,12 @@ int rank_hang_stack(struct rank *r, const struct event *ev)
 	event_text(h->stack, GP_STACK_MAX, ev->stack->text, sizeof(ev->stack->text));
 	h->stack_ns = ev->rec->ts_ns;
 	return 0;
+}
+
+void rank_hang_claim(struct rank *r, const struct event *ev)
+{
+	if (ev->rec->ts_ns >= r->hang.progress_ns)
+		event_copy(r->hang.claim, ev->ras->text);
 }
 
 void rank_hang_free(struct rank_hang *h)
@@ -215,6 +222,8 @@ static void hang_evidence(const struct rank *r, uint64_t now_ns, char *out, size
 	}
 	if (at && out[at - 1] != ' ' && (size_t)at < len)
 		at += snprintf(out + at, len - (size_t)at, "; ");
+	if (*h->claim && (size_t)at < len)
+		at += snprintf(out + at, len - (size_t)at, "NCCL says: %s; ", h->claim);
 	if (rank_hang_is_fresh(&h->call, now_ns) && (size_t)at < len)
 		at += snprintf(out + at, len - (size_t)at, "thread %u has not returned from %s; ",
 			       h->call.tid, h->call.where);
@@ -451,7 +460,7 @@ void rank_hang_archive(struct archive *a, struct rank_hang *h)
 	archive_fields(a, h, compiles, range, any);
 	rank_hang_seen_archive(a, &h->call);
 	rank_hang_seen_archive(a, &h->sample);
-	archive_fields(a, h, onset_ns, booked_ns);
+	archive_fields(a, h, onset_ns, booked_ns, claim);
 	for (int i = 0; i < RANK_HANGS; i++)
 		archive_fields(a, &h->past[i], from_ns, to_ns);
 	archive_fields(a, h, count, total_ns, stack_ns);

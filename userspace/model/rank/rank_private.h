@@ -227,6 +227,8 @@ struct rank_hang {
 	/* Python stack of the training thread, GP_STACK_MAX bytes; NULL: none was read */
 	char *stack;
 	uint64_t stack_ns; /* when the stack was read; 0: before the last sign of life */
+	/* claim of NCCL's RAS service since the last sign of life; "": none */
+	char claim[GP_RAS_MAX];
 };
 
 #define RANK_WORKERS 32
@@ -597,6 +599,8 @@ void rank_hang_signal(struct rank *r, const struct signal *s);
 void rank_hang_seen(struct rank *r, const struct event *ev, const struct gp_probe *probe);
 /* Takes the Python stack of a thread. Returns 0 or -ENOMEM. */
 int rank_hang_stack(struct rank *r, const struct event *ev);
+/* Takes what NCCL's RAS service says. */
+void rank_hang_claim(struct rank *r, const struct event *ev);
 void rank_hang_free(struct rank_hang *h);
 /* Checks for a hang, once a second. */
 void rank_hang_tick(struct rank *r, uint64_t now_ns);
