@@ -112,7 +112,7 @@ unit: $(UNIT_BIN)
 
 # The .case files and the unit tests that need no probe, process, socket or database, and no long simulation.
 NOT_QUICK := helper handoff% carry_map change compare confine discover durable file_writer gcm_% google% goodput_stream hook% http% line_writer \
-             live loader_% memory notify owed pods% process save blocked_call store% successor tar tensorboard web% %worker
+             live loader_% memory notify owed pods% process ras_ask save blocked_call store% successor tar tensorboard web% %worker
 quick: $(filter-out $(NOT_QUICK:%=$(O)/tests/unit/%_test),$(UNIT_BIN))
 	$(Q)tests/tools/quick.sh $^
 

@@ -578,6 +578,16 @@ void model_silent(const struct model *m, model_silent_fn *fn, void *ctx)
 	}
 }
 
+void model_stalled(const struct model *m, model_stalled_fn *fn, void *ctx)
+{
+	struct rank *r;
+
+	for (size_t at = 0; (r = table_next(m->live, &at, NULL));) {
+		if (rank_stalled(r, m->now_ns))
+			fn(ctx, rank_member(r)->pid, rank_member(r)->process.world_size);
+	}
+}
+
 void model_trainers(const struct model *m, model_trainer_fn *fn, void *ctx)
 {
 	struct rank *r;

@@ -315,6 +315,11 @@ void output_silent(const struct output *out, model_silent_fn *fn, void *ctx)
 	model_silent(out->model, fn, ctx);
 }
 
+void output_stalled(const struct output *out, model_stalled_fn *fn, void *ctx)
+{
+	model_stalled(out->model, fn, ctx);
+}
+
 void output_unexplained(const struct output *out, bool all, model_trainer_fn *fn, void *ctx)
 {
 	model_unexplained(out->model, all, fn, ctx);

@@ -55,6 +55,8 @@ int output_serve(struct output *out, const char *path);
 int output_feed(struct output *out, const void *records, size_t len);
 /* Calls fn for processes whose threads have to be checked; see model_silent(). */
 void output_silent(const struct output *out, model_silent_fn *fn, void *ctx);
+/* Calls fn for processes about whose job NCCL is to be asked; see model_stalled(). */
+void output_stalled(const struct output *out, model_stalled_fn *fn, void *ctx);
 /* Calls fn for processes that have to be examined; see model_unexplained(). */
 void output_unexplained(const struct output *out, bool all, model_trainer_fn *fn, void *ctx);
 /* Calls fn for processes that train; see model_trainers(). */

@@ -14,6 +14,7 @@
 #include "userspace/base/log.h"
 #include "userspace/export/export.h"
 #include "userspace/watch/watch_kernel_log.h"
+#include "userspace/watch/watch_ras.h"
 
 #define PORTS_OF_ROOT 1024
 
@@ -192,6 +193,7 @@ int sandbox_enter(const struct options *o)
 	if (err)
 		return err;
 	watch_log_prepare(o->root ? o->root : "");
+	ras_prepare(o->root ? o->root : "");
 	caps = sandbox_capabilities(o, sandbox_has_multi(off));
 	sandbox_log(caps);
 	err = confine_capabilities(caps);

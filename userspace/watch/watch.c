@@ -36,6 +36,7 @@
 #include "userspace/watch/watch_place.h"
 #include "userspace/watch/watch_private.h"
 #include "userspace/watch/watch_process.h"
+#include "userspace/watch/watch_ras.h"
 
 /* Sources of the rings, in the order of loader_rings(). */
 static const enum tape_source watch_source[] = {TAPE_RING_LIFE, TAPE_RING_CALL};
@@ -497,6 +498,7 @@ static void watch_on_tick(void *ctx, uint64_t value)
 	inputs_tick(w->inputs, w->journal, w->out);
 	examines_tick(w->examines, w->journal, w->out);
 	devices_tick(w->devices, w->journal, w->out);
+	ras_tick(w->ras, w->journal, w->out);
 	watch_log_tick(w->log);
 	journal_record(w->journal, GP_KIND_tick, 0, 0);
 	journal_flush(w->journal);
@@ -764,6 +766,8 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 	if (!err)
 		err = devices_new(&w->devices, loader_helper(w->loader), o->root ? o->root : "");
 	if (!err)
+		err = ras_new(&w->ras, o->root ? o->root : "");
+	if (!err)
 		err = watch_open_loop(w, cfg->node);
 	if (!err)
 		err = watch_log_new(&w->log, w->loop, w->journal, o->root ? o->root : "");
@@ -881,6 +885,7 @@ int watch_close(struct watch *w)
 	inputs_free(w->inputs);
 	examines_free(w->examines);
 	devices_free(w->devices);
+	ras_free(w->ras);
 	watch_log_free(w->log);
 	ring_close(w->ring[0]);
 	ring_close(w->ring[1]);

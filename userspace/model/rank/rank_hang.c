@@ -163,14 +163,18 @@ static bool rank_hang_is_fresh(const struct hang_seen *s, uint64_t now_ns)
 	return s->reported_ns && now_ns - s->reported_ns < FRESH_NS;
 }
 
+static bool rank_hang_is_distributed(const struct rank *r)
+{
+	return r->member.process.world_size > 1 ||
+	       r->member.seen & (1ull << SIGNAL_REDUCER | 1ull << SIGNAL_COLLECTIVE);
+}
+
 static enum gp_why hang_why(const struct rank *r, uint64_t now_ns)
 {
 	const struct rank_hang *h = &r->hang;
 	const struct hang_place place = {
 		.fetching = h->last == SIGNAL_FETCH_BEGIN,
-		.distributed = r->member.process.world_size > 1 ||
-			       r->member.seen &
-				       (1ull << SIGNAL_REDUCER | 1ull << SIGNAL_COLLECTIVE),
+		.distributed = rank_hang_is_distributed(r),
 		.collectives = r->member.seen & 1ull << SIGNAL_COLLECTIVE,
 		.between = rank_hang_is_fresh(&h->call, now_ns) && h->call.between,
 	};
@@ -291,6 +295,14 @@ bool rank_silent(const struct rank *r, uint64_t now_ns, uint32_t *ret_tid, uint6
 	*ret_tid = r->hang.tid;
 	*ret_since_ns = r->hang.progress_ns;
 	return true;
+}
+
+bool rank_stalled(const struct rank *r, uint64_t now_ns)
+{
+	uint64_t since_ns;
+	uint32_t tid;
+
+	return rank_hang_is_distributed(r) && rank_silent(r, now_ns, &tid, &since_ns);
 }
 
 /* ---- a hang ---------------------------------------------------------------------------------- */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ras_ask.h - process gp-bpf-ras, which asks NCCL's RAS service about the job of a process. It
+ * keeps the capabilities to join a network namespace, so it is to be started before gp-bpf drops
+ * its privileges. For each request it forks a child, which connects only to an address of the
+ * process's own network namespace, then drops all privileges, and only after that reads what the
+ * service says, which is hostile. */
+#ifndef WATCH_RAS_ASK_H
+#define WATCH_RAS_ASK_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bpf/gp_abi.h"
+
+/* An answer comes within this time, if the process to be asked is not blocked (ns). */
+#define RAS_ANSWER_NS 6000000000ull
+
+struct ras_request {
+	uint32_t id; /* is repeated in the answer */
+	uint32_t pid;
+};
+
+struct ras_answer {
+	uint32_t id;
+	/* Length of the text; 0: the service says nothing that matters. -ECONNREFUSED,
+	 * -EADDRNOTAVAIL... : it cannot be asked; -ENOENT: it is switched off; -ETIMEDOUT;
+	 * -EBUSY: the last request has not ended. */
+	int32_t result;
+	char text[GP_RAS_MAX]; /* NUL-terminated */
+};
+
+/* Starts the process. root: "", or the folder that contains proc; it is copied. Call while there is
+ * one thread. Returns a socket that the caller owns, to send and receive the structs above, or
+ * -errno. When the socket is closed, the process ends; *ret_pid is for waiting for that. */
+int ras_server_start(const char *root, pid_t *ret_pid);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch_ras.h - asks NCCL's RAS service about processes of distributed jobs that make no progress,
+ * one at a time, and records what it says. A process that keeps the privilege to do so asks
+ * (ras_ask.h). Single-threaded. */
+#ifndef WATCH_WATCH_RAS_H
+#define WATCH_WATCH_RAS_H
+
+#include "userspace/output/journal.h"
+
+struct ras;
+
+/* Starts the process that asks, for the next ras_new(), which then needs no privilege. root: "", or
+ * the folder that contains proc. */
+void ras_prepare(const char *root);
+/* Returns 0 or -ENOMEM. If the process that asks cannot be started, nothing is asked, which is
+ * logged once. */
+int ras_new(struct ras **ret, const char *root);
+void ras_free(struct ras *r); /* NULL is fine */
+/* Takes an answer, and asks about the next process when it is time. Call once a second, before the
+ * tick record is written. Does not wait. */
+void ras_tick(struct ras *r, struct journal *j, const struct output *out);
+
+#endif
