@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""quiet.py KIND: trains for 12 s in one of many ways, none of which wastes time.
+"""quiet.py KIND: trains for 10 s in one of many ways, none of which wastes time.
 
 Each kind is a generator that makes one step at a time. Loaders are faster than the steps, and evaluations and
 checkpoints short.
@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 
-SECONDS = 12
+SECONDS = 10
 
 Kind = collections.namedtuple("Kind", "steps python ranks")
 KINDS = {}

@@ -5,7 +5,8 @@
 Kinds are the functions of INJECT and LOADER below; KIND+KIND injects both. "none" injects nothing: what
 slows it comes from outside. Writes FOLDER/ready after some steps, ends once FOLDER/stop exists, and leaves
 FOLDER/log.json: for each step its end (ns, CLOCK_MONOTONIC) and what each kind took of it (ns), and the lines
-of the kinds that lose time in a line of this file. With RANK set, it is one of several ranks over gloo.
+of the kinds that lose time in a line of this file; "queue" is the time without a CPU. With RANK set, it is one of
+several ranks over gloo. With WHY_WAIT set, the first step begins once FOLDER/go exists.
 """
 import gc
 import io
@@ -56,8 +57,9 @@ class Collect:
     """A collection of the garbage of a heap with many objects, by hand."""
 
     def __init__(self):
-        self.heap = [[i] for i in range(50000)]
         gc.disable()
+        gc.freeze()  # only the heap counts: one torch has many more objects than another
+        self.heap = [[i] for i in range(150000)]
 
     def step(self, on):
         if on:
@@ -200,9 +202,20 @@ if loaders:
     workers, cost, always = LOADER[loaders[0]]
     batches = iter(DataLoader(Samples(cost, always), batch_size=1, num_workers=workers))
 
+(FOLDER / "loaded").touch()
+while "WHY_WAIT" in os.environ and not going():
+    time.sleep(0.05)
+queue = open("/proc/thread-self/schedstat", "rb", buffering=0)
+
+
+def queued_ns():
+    """The time that this thread has waited for a CPU."""
+    return int(os.pread(queue.fileno(), 64, 0).split()[1])
+
+
 log, lines = [], {k: f"train.py:{line_of(i.line)}" for k, i in injected.items() if hasattr(i, "line")}
 while True:
-    on, took = going(), {}
+    on, took, queued = going(), {}, queued_ns()
     if loaders:
         begin = time.monotonic_ns()
         next(batches)
@@ -215,6 +228,7 @@ while True:
     model(batch).square().mean().backward()
     usual_work()
     optimizer.step()
+    took["queue"] = queued_ns() - queued
     log.append([time.monotonic_ns(), took])
     if len(log) == WARM:
         (FOLDER / f"ready{RANK}").touch()

@@ -31,6 +31,7 @@ from runs import GP_BPF, TOP, Failed, Quiet, Run, Skip, python
 
 USUAL_S, SLOW_S, AFTER_S = 14, 20, 8
 RIGHT_MIN, SHARE_MIN, WRONG_MAX = 0.95, 0.95, 0.01
+CPU = {"cpu_contention", "cpu_throttled"}
 ALIKE = 0.8  # of two causes at once, each may come first if the losses are so alike
 WITHIN = 0.15  # of the injected loss: the allowed difference, and the least share of a cause that counts as named
 
@@ -96,14 +97,15 @@ def mean_of(steps, kind=None):
 
 
 def truth_of(row, log, began_ns, ended_ns):
-    """Usual step and, for each cause, what it adds to a step, both in ms."""
+    """Usual step; for each cause what it adds to a step; what other programs on the CPU add. All in ms."""
     before = steps_between(log, began_ns - (USUAL_S - 3) * 10**9, began_ns - 3 * 10**8)
     during = steps_between(log, began_ns + 5 * 10**8, ended_ns)
     if len(before) < 50 or len(during) < 10:
         raise Failed(f"{len(before)} usual and {len(during)} slow steps: too few")
     grown = {kind: mean_of(during, kind) - mean_of(before, kind) for kind in row.causes.values() if kind != "rest"}
-    grown["rest"] = mean_of(during) - mean_of(before) - sum(grown.values())
-    return mean_of(before) / 1e6, {cause: grown[kind] / 1e6 for cause, kind in row.causes.items()}
+    others = mean_of(during, "queue") - mean_of(before, "queue") if not CPU.intersection(row.causes) else 0
+    grown["rest"] = mean_of(during) - mean_of(before) - sum(grown.values()) - others
+    return mean_of(before) / 1e6, {cause: grown[kind] / 1e6 for cause, kind in row.causes.items()}, others / 1e6
 
 
 # ---- judging -------------------------------------------------------------------------------------------
@@ -127,8 +129,8 @@ def evidence_wanted(row, log):
     return next(iter(log["lines"].values()))
 
 
-def judge_slow(row, run, usual, truth, wanted):
-    """usual, truth: as of truth_of(). wanted: what the evidence has to contain."""
+def judge_slow(row, run, usual, truth, others, wanted):
+    """usual, truth, others: as of truth_of(). wanted: what the evidence has to contain."""
     j = Judged(row)
     j.usual = usual
     found = [h for h in run.health() if h["kind"] in ("fail_slow", "recovered")]
@@ -136,7 +138,9 @@ def judge_slow(row, run, usual, truth, wanted):
     explained = {c["cause"]: c["ns"] / 1e6 for c in last.get("causes", [])}
     j.parts = [(cause, ms, explained.get(cause, 0)) for cause, ms in truth.items()]
     for h in found:
-        causes = [c["cause"] for c in h.get("causes", []) if c["share"] >= WITHIN]
+        loss = sum(truth.values()) + others
+        causes = [c["cause"] for c in h.get("causes", [])
+                  if c["ns"] / 1e6 >= WITHIN * loss + (others if c["cause"] in CPU else 0)]
         j.wrong += [c for c in causes + [h["why"]] if c not in truth and c != "unknown" and c not in j.wrong]
     j.wrong += [h["why"] for h in run.health() if h not in found and h["why"] != "unknown"]
     if found:
@@ -166,7 +170,7 @@ def run_row(row, folder):
     if isinstance(row, DeviceRow):
         with device.DeviceRun(folder) as run:
             usual, loss = run.train()
-        return judge_slow(row, run, usual, dict.fromkeys(row.causes, loss), row.evidence)
+        return judge_slow(row, run, usual, dict.fromkeys(row.causes, loss), 0, row.evidence)
     with contextlib.ExitStack() as stack:
         run = stack.enter_context(Run(folder, python(row.torch)))
         injector = stack.enter_context(row.outside(run))
