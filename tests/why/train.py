@@ -59,7 +59,7 @@ class Collect:
     def __init__(self):
         gc.disable()
         gc.freeze()  # only the heap counts: one torch has many more objects than another
-        self.heap = [[i] for i in range(150000)]
+        self.heap = [[i] for i in range(300000)]
 
     def step(self, on):
         if on:
@@ -145,7 +145,7 @@ def read_files(_worker):
 
 # The number of workers, and what a batch costs: while "go" exists, or always (its source becomes slow).
 LOADER = {
-    "compute": (1, lambda _worker: compute(0.08), False),
+    "compute": (1, lambda _worker: compute(0.09), False),
     "uneven": (2, lambda worker: worker == 0 and compute(0.09), False),
     "fetch": (2, fetch, True),
     "files": (2, read_files, True),
