@@ -601,12 +601,13 @@ struct gp_examined {
 	X(2, sleep)  /* a time */                                                                  \
 	X(3, events) /* several descriptors, or events of a device */                              \
 	X(4, pipe)                                                                                 \
-	X(5, socket)  /* a local socket, or one of unknown family */                               \
-	X(6, network) /* a socket of IPv4 or IPv6 */                                               \
-	X(7, file)    /* a file or folder */                                                       \
-	X(8, page)    /* a page of memory */                                                       \
-	X(9, device)  /* a character device */                                                     \
-	X(10, child)  /* a child process */
+	X(5, socket)   /* a local socket, or one of unknown family */                              \
+	X(6, network)  /* a socket of IPv4 or IPv6 */                                              \
+	X(7, file)     /* a file or folder */                                                      \
+	X(8, page)     /* a page of memory */                                                      \
+	X(9, device)   /* a character device */                                                    \
+	X(10, child)   /* a child process */                                                       \
+	X(11, stopped) /* it was stopped by a signal or a debugger */
 
 enum gp_wait {
 #define X(id, name) GP_WAIT_##name = id,

@@ -238,7 +238,8 @@ struct examine_request {
 };
 
 /* Sum of the sleeps of a thread for one reason. Text is hostile. */
-#define EXAMINE_BEFORE (-2)
+#define EXAMINE_BEFORE	(-2)
+#define EXAMINE_STOPPED (-3) /* set by the caller: the thread was stopped all the time */
 struct examine_wait {
 	uint64_t ns, worst_ns;
 	uint32_t count, slow; /* sleeps, and those of at least 10 ms */

@@ -244,7 +244,7 @@ threads() {
 memcheck() {
 	local t tests=()
 	for t in build/plain/tests/unit/*_test; do
-		case $t in */helper_test | */handoff_*test | */change_test | */confine_test | */discover_test | */hook_test | */hooks_test | */goodput_stream_test | */compare_test | */live_test) continue ;; esac
+		case $t in */helper_test | */handoff_*test | */change_test | */confine_test | */ras_ask_test | */discover_test | */hook_test | */hooks_test | */goodput_stream_test | */compare_test | */live_test) continue ;; esac
 		grep -q 'probed\.h' "tests/unit/${t##*/}.c" && continue
 		tests+=("$t")
 	done

@@ -87,7 +87,7 @@ tap "what the library wrote to Cloud Monitoring: account --dry-run" env GP_BPF="
 # What cannot run so, and why; the rest does.
 excluded() { # name of a unit test
 	case $1 in
-	confine | blocked_call) echo "the emulator has no seccomp(2) and other numbers of system calls in /proc" ;;
+	confine | blocked_call | ras_ask) echo "the emulator has no seccomp(2) and other numbers of system calls in /proc" ;;
 	process | prometheus_series) echo "/proc/self/stat is the emulator's" ;;
 	loader_mapping) echo "/proc/PID/maps of another process has the emulator's addresses" ;;
 	loader_text) echo "the plugins that it reads are of this machine" ;;

@@ -37,6 +37,7 @@ static void kinds(void **state)
 		{{.syscall = SYS_futex, .fd = -1}, "", GP_WAIT_lock},
 		{{.syscall = SYS_clock_nanosleep, .fd = -1}, "", GP_WAIT_sleep},
 		{{.syscall = SYS_wait4, .fd = -1}, "", GP_WAIT_child},
+		{{.syscall = EXAMINE_STOPPED, .fd = -1}, "", GP_WAIT_stopped},
 		{{.syscall = SYS_ppoll, .fd = -1}, "", GP_WAIT_events},
 		{{.syscall = SYS_epoll_pwait, .fd = -1}, "", GP_WAIT_events},
 		{{.syscall = SYS_openat, .fd = -1}, "", GP_WAIT_file},

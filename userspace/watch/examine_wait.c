@@ -77,6 +77,8 @@ enum gp_wait examine_wait_kind(const struct examine_wait *w, const char *link)
 	const char *name;
 	enum syscall_kind kind = syscall_kind(w->syscall, &name);
 
+	if (w->syscall == EXAMINE_STOPPED)
+		return GP_WAIT_stopped;
 	if (w->syscall == -1)
 		return GP_WAIT_page;
 	switch (kind) {

@@ -78,7 +78,11 @@ static struct examine_call_now examine_call_of(const struct examines *e,
 	snprintf(path, sizeof(path), "task/%d/stat", (int)t->tid);
 	if (proc_stat_file(e->root, t->pid, path, &stat))
 		return now;
-	now.asleep = stat.state == 'S' || stat.state == 'D';
+	now.asleep = stat.state && strchr("SDTt", stat.state);
+	if (stat.state == 'T' || stat.state == 't') {
+		now.syscall = EXAMINE_STOPPED;
+		return now;
+	}
 	snprintf(path, sizeof(path), "task/%d/syscall", (int)t->tid);
 	if (proc_slurp(e->root, t->pid, path, text, sizeof(text)) <= 0)
 		return now;

@@ -27,6 +27,7 @@ const char *const examination_wait_text[GP_WAIT_COUNT] = {
 	[GP_WAIT_page] = "waits for a page of memory",
 	[GP_WAIT_device] = "waits for a device",
 	[GP_WAIT_child] = "waits for a child process",
+	[GP_WAIT_stopped] = "is stopped",
 };
 
 /* ---- records --------------------------------------------------------------------------------- */
