@@ -21,17 +21,17 @@ _Static_assert(EXAMINE_CALLS == GP_EXAM_CALLS, "calls");
 _Static_assert((int)EXAMINE_CALL_FD == (int)GP_EXAM_CALL_FD, "calls");
 _Static_assert((int)EXAMINE_CALL_POLL == (int)GP_EXAM_CALL_POLL, "calls");
 
-#define CHECK_NS   500000000ull /* between two checks of the cost */
+#define CHECK_NS   500000000ull /* time between two checks of the cost of an examination */
 #define SECOND_NS  1000000000ull
-#define RUN_NS	   30ull /* cost of a run that is not in gp_exam_cpu.cost_ns: calling it */
+#define RUN_NS	   30ull /* cost of calling a program; not in gp_exam_cpu.cost_ns */
 #define TYPE_SHIFT 12	 /* of gp_exam_key.type */
 
 struct examine {
 	struct worker worker;
 	struct examine_bpf *bpf; /* NULL: not loaded yet */
 	uint64_t overhead_ns;
-	bool started; /* a thread was started whose result was not taken */
-	bool done;    /* it has finished; under the lock */
+	bool started; /* a thread was started, and its result was not taken yet */
+	bool done;    /* the thread has finished; protected by the lock of worker */
 	struct examine_request request;
 	struct examine_result result;
 };
@@ -59,7 +59,7 @@ void examine_free(struct examine *e)
 
 /* ---- programs, in the thread ----------------------------------------------------------------- */
 
-/* Loads the programs. Returns NULL after an error, which *ret_err has. */
+/* Loads the programs. Returns NULL after an error, and sets *ret_err. */
 static struct examine_bpf *examine_load(bool blocks, int *ret_err)
 {
 	struct examine_bpf *bpf = examine_bpf__open();
@@ -76,7 +76,8 @@ static struct examine_bpf *examine_load(bool blocks, int *ret_err)
 	return NULL;
 }
 
-/* A kernel without block devices, or with another tracepoint, lacks the program of block I/O. */
+/* Loads the programs. If that fails, loads them without the one for block I/O: the kernel may have
+ * no block devices, or another tracepoint. */
 static int examine_open(struct examine *e)
 {
 	int err = 0;
@@ -132,7 +133,8 @@ static int examine_reset(const struct examine *e)
 		scan->tid[i] = (uint32_t)e->request.thread[i].tid;
 	memcpy(scan->call, e->request.call, sizeof(scan->call));
 	scan->from_ns = clock_mono_ns();
-	/* The programs end also if this process is stopped and cannot detach them. */
+	/* After this time the programs do nothing, even if this process was stopped and cannot
+	 * detach them. */
 	scan->until_ns = scan->from_ns + e->request.length_ns + SECOND_NS;
 	return examine_cpus_clear(e);
 }
@@ -156,8 +158,8 @@ static uint64_t examine_cost(const struct examine *e, uint64_t *ret_runs)
 	return most_ns;
 }
 
-/* Waits until the examination is over. Returns early once it has cost as much as the budget allows
- * for all of its length. */
+/* Waits until the length of the examination is over. Returns earlier if the programs have cost as
+ * much as the budget allows for the whole length. */
 static void examine_watch(struct examine *e)
 {
 	double most_ns = (double)e->overhead_ns * (double)e->request.length_ns / SECOND_NS;
@@ -223,7 +225,7 @@ static void examine_insert(void *array, int *count, int max, size_t size, const 
 	memcpy(items + (size_t)at * size, item, size);
 }
 
-/* Adds the sleep, or the wait for a CPU, in which the thread is now. */
+/* Adds the sleep, or the wait for a CPU, in which the thread is at the end of the examination. */
 static void examine_pending(struct examine_result *r, struct examine_done *d,
 			    const struct gp_exam_thread *t, struct gp_exam_key *ret_key,
 			    uint64_t *ret_ns)

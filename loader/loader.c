@@ -457,7 +457,7 @@ int loader_sample(struct loader *l, loader_count_fn *count, loader_loss_fn *loss
 	l->on_count = count;
 	l->on_loss = loss;
 	l->sample_ctx = ctx;
-	/* Here too, as a file that cannot be read may delay the call in loader_poll() */
+	/* Also called in loader_poll(), which calls it late if a file cannot be read */
 	feature_tests_end();
 	counts_sample(l->counts, loader_on_count, loader_on_loss, l);
 	rates_sample(l->rates, loader_on_count, l);

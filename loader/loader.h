@@ -75,7 +75,7 @@ const char *loader_feature_name(size_t i);
 int loader_able(const char *features_off);
 /* Makes the mounts for which opening and closing a loader would need CAP_SYS_ADMIN. With feature
  * multi the caller may drop that capability afterwards. durable: loader_config.durable will be set.
- * Returns 0, or -errno after a line in the log. */
+ * Returns 0, or -errno after logging the reason. */
 int loader_prepare(const char *features_off, bool durable);
 /* Prepares a takeover: loads the programs and measures the cost of a hit before the predecessor is
  * asked to end, so that the rings are unread as briefly as possible. Changes nothing of the
@@ -104,7 +104,8 @@ bool loader_adopted(const struct loader *l);
  * needed any more. */
 void loader_taken_over(struct loader *l);
 /* Replaces every link by a new one that runs the programs of this version, without losing a hit or
- * counting one twice. Returns 0, or -errno after a line in the log: all links are as before. */
+ * counting one twice. Returns 0; or -errno after logging the reason: then the old links stay in
+ * use. */
 int loader_relink(struct loader *l);
 /* Call at least once a second while the rings are read. After GP_SILENT_NS without a call the
  * kernel side stops sending; this call makes it resume, and sets *ret_from_ns to when it had
@@ -156,8 +157,9 @@ int loader_settle(struct loader *l, uint64_t timeout_ns);
 /* A watched process was forked: the child starts with the libraries of its parent. */
 void loader_forked(struct loader *l, pid_t parent, pid_t child);
 
-/* Reports the state of one probe in one library, from loader_poll() and loader_sample(). Key:
- * (probe, a.dev, a.ino, a.offset); a later call with the same key replaces the state. */
+/* Receives the state of one probe in one library, from loader_poll() and loader_sample(). (probe,
+ * a.dev, a.ino, a.offset) identify the probe: a later call with the same values replaces the
+ * state. */
 typedef void loader_attach_fn(void *ctx, uint32_t probe, const struct gp_attach *a);
 /* Returns the reason why the probe is not attached, for people; "" when it is. */
 const char *loader_attach_text(const struct gp_attach *a);
@@ -215,15 +217,15 @@ uint32_t loader_hit_cost_ns(struct loader *l, enum gp_insn insn, bool returns);
 
 #define EXAMINE_THREADS 16	       /* threads examined at once */
 #define EXAMINE_WAITS	64	       /* reasons of waits of a thread that are reported */
-#define EXAMINE_RAN	32	       /* processes that ran instead of a thread */
+#define EXAMINE_RAN	32	       /* processes that ran while a thread waited for a CPU */
 #define EXAMINE_DEVICES 8	       /* block devices */
-#define EXAMINE_CALLS	512	       /* system calls below this number are distinguished */
-#define EXAMINE_MAX_NS	10000000000ull /* most time for which programs are attached */
+#define EXAMINE_CALLS	512	       /* system calls below this number are reported separately */
+#define EXAMINE_MAX_NS	10000000000ull /* limit of the length of an examination */
 
 enum examine_call {
 	EXAMINE_CALL_OTHER,
 	EXAMINE_CALL_FD,   /* the first argument is a descriptor */
-	EXAMINE_CALL_POLL, /* of the kind of poll(2) */
+	EXAMINE_CALL_POLL, /* the call waits for many descriptors, like poll(2) */
 };
 
 struct examine_thread {
@@ -232,19 +234,19 @@ struct examine_thread {
 
 struct examine_request {
 	uint64_t length_ns; /* at most EXAMINE_MAX_NS */
-	int count;	    /* of threads, 1 to EXAMINE_THREADS */
+	int count;	    /* number of threads, 1 to EXAMINE_THREADS */
 	struct examine_thread thread[EXAMINE_THREADS];
 	uint8_t call[EXAMINE_CALLS]; /* enum examine_call */
 };
 
-/* Sum of the sleeps of a thread for one reason. Text is hostile. */
 #define EXAMINE_BEFORE	(-2)
 #define EXAMINE_STOPPED (-3) /* set by the caller: the thread was stopped all the time */
+/* Sum of the sleeps of a thread for one reason. The texts come from the job and may be hostile. */
 struct examine_wait {
 	uint64_t ns, worst_ns;
-	uint32_t count, slow; /* sleeps, and those of at least 10 ms */
-	/* -1: none, as in a page fault; EXAMINE_BEFORE: the thread slept already when the
-	 * examination began */
+	uint32_t count, slow; /* number of all sleeps; number of sleeps of at least 10 ms */
+	/* System call in which the thread slept. -1: none, for example in a page fault;
+	 * EXAMINE_BEFORE: the thread slept already when the examination began */
 	int32_t syscall;
 	int32_t fd;	  /* -1: none */
 	bool block;	  /* for block I/O */
@@ -252,45 +254,48 @@ struct examine_wait {
 	bool inet;	  /* the file is a socket of IPv4 or IPv6 */
 	uint32_t type;	  /* S_IFMT of the file's mode */
 	uint32_t address; /* IPv4 address of the peer, in network order; 0: unknown */
-	uint16_t port;	  /* of the peer; 0: unknown */
+	uint16_t port;	  /* port of the peer; 0: unknown */
 	char name[40];	  /* last component of the file's path; it may be cut */
 };
 
 struct examine_ran {
-	uint64_t ns;   /* in which it ran while the thread was runnable */
+	uint64_t ns;   /* time that the process ran while the thread waited for a CPU */
 	uint32_t pid;  /* 0: no process ran: the CPU was idle */
 	char comm[16]; /* hostile; may lack a NUL */
 };
 
 struct examine_device {
 	uint64_t ns, worst_ns;
-	uint64_t count, slow; /* requests, and those of at least 10 ms */
+	/* Number of all requests; number of requests that took at least 10 ms */
+	uint64_t count, slow;
 	uint32_t major, minor;
 };
 
 struct examine_result {
 	int error; /* 0, or -errno: nothing was examined */
 	uint64_t from_ns, to_ns;
-	uint64_t runs;	  /* of the programs, on all CPUs */
-	uint64_t cost_ns; /* time in them on the busiest CPU */
-	bool dear;	  /* ended early, because that exceeded the overhead budget */
+	uint64_t runs;	  /* number of runs of the BPF programs, on all CPUs */
+	uint64_t cost_ns; /* time in the BPF programs, on the busiest CPU */
+	bool dear;	  /* ended early, because cost_ns exceeded the overhead budget */
 	bool blocks;	  /* block devices were examined */
 	int ndevices, count;
 	struct examine_device device[EXAMINE_DEVICES]; /* most time first */
 	struct examine_done {
 		struct examine_thread thread;
 		uint64_t runnable_ns;
-		bool still; /* it neither left a CPU nor came to one, so its state is that of now */
+		/* The thread neither left a CPU nor got one, so it was in the same state all the
+		 * time */
+		bool still;
 		int nwaits, nran;
 		struct examine_wait wait[EXAMINE_WAITS]; /* most time first */
 		struct examine_ran ran[EXAMINE_RAN];	 /* most time first */
 	} done[EXAMINE_THREADS];
 };
 
-/* Starts an examination in a thread of its own, which attaches programs to the switches of all
- * CPUs, detaches them after length_ns, or once they cost as much as the overhead budget allows for
- * that, and collects the results. Returns 0; -EBUSY: another one is not finished; -ENOTSUP: the
- * kernel lacks feature tp_btf; or -errno. */
+/* Starts an examination in a separate thread. The thread attaches programs to the context switches
+ * of all CPUs, detaches them after length_ns or once they have cost what the overhead budget allows
+ * for length_ns, and collects the results. Returns 0; -EBUSY: another examination is not finished;
+ * -ENOTSUP: the kernel lacks feature tp_btf; or -errno. */
 int loader_examine(struct loader *l, const struct examine_request *r);
 /* Returns the results of the last examination, once; NULL: none has finished. Valid until the next
  * loader_examine(). */

@@ -9,10 +9,11 @@
 #include "bpf/gp_private.h"
 #include "loader/loader.h"
 
-/* Calls reported at once: those of rows marked may_block first, then the oldest first. */
+/* Limit of calls in one report. Calls of rows marked may_block come first, and then the oldest. */
 #define OPEN_CALLS_MAX 256
 
-/* Memory for walking the map, which has a key for each (thread, row) that ever was in a call. */
+/* Memory for reading the map, which has an entry for each pair of a thread and a row that the
+ * thread has ever called. */
 struct open_calls;
 struct open_calls *open_calls_new(void); /* NULL: no memory */
 void open_calls_free(struct open_calls *o);

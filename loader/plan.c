@@ -14,8 +14,9 @@
 #include "loader/site/site.h"
 #include "userspace/base/path.h"
 
-/* A search of a file has a limit of time, because a reader must answer. A plan has no such limit:
- * it searches again, and finds in memory what the searches before have read from a slow disk. */
+/* One search of a file ends after a time limit, which is meant for the reader processes. A plan
+ * (the probes of a file, without attaching them) can wait longer: it repeats a search that was too
+ * slow, up to this many times. Each search finds in the page cache what earlier ones read. */
 #define SEARCHES_MAX 12
 
 static void plan_site_report(const struct probe_table *t, const struct site *site,
@@ -85,7 +86,8 @@ static int plan_file(const struct probe_table *t, const char *path, loader_plan_
 
 int loader_plan(const struct probe_table *t, const char *path, loader_plan_fn *fn, void *ctx)
 {
-	/* A process maps the target of a link, so the name of the target counts. */
+	/* If path is a symbolic link, use the name of its target: /proc shows that name for a
+	 * mapped file. */
 	char *real = realpath(path, NULL);
 	int err;
 

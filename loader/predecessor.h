@@ -11,11 +11,12 @@
 #include "loader/attach/pin.h"
 
 /* Fills own with the values that the kernel side of a predecessor must have to be taken over. With
- * cfg->durable, *ret is set to its pins, and *ret_adopt to true when it can be taken over; one that
- * cannot is detached, and the reason logged. Returns 0, or -errno after a line in the log. */
+ * cfg->durable, opens the pins of the predecessor and sets *ret_adopt to true when it can be taken
+ * over; otherwise logs why and detaches it. Returns 0, or -errno after logging the reason. */
 int predecessor_open(struct pins **ret, const struct loader_config *cfg, struct gp_meta *own,
 		     bool *ret_adopt);
-/* Declares the kernel side complete. Call last: a successor that finds this finds everything. */
+/* Marks the kernel side as complete. Call this last: a successor takes over only a complete kernel
+ * side. */
 void predecessor_become(struct gp_meta *meta, const struct gp_meta *own);
 
 #endif

@@ -31,8 +31,8 @@ static int unwatched_prefixes_put(const struct unwatched_bpf *bpf, const struct 
 	return err;
 }
 
-/* Attaches the program, or keeps the predecessor's link if that runs the same program. The prefixes
- * of library names in the kernel are then the same, too: a predecessor with other rows is never
+/* Attaches the program, or keeps the predecessor's link if that runs the same program. The list of
+ * library names in the kernel is the same in that case: a predecessor with other rows is never
  * taken over. */
 static int unwatched_attach(const struct unwatched *m, const struct kernel *k, struct attach *links,
 			    struct pins *pins)

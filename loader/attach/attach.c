@@ -18,7 +18,8 @@
 
 #define CLOSING_REPORT_NS 5000000000ull
 
-#define TAG_ADOPTED (UINT64_MAX - 1) /* tag of adopted links: attach_drop() never closes them */
+/* Tag of links made elsewhere; attach_drop() never closes them */
+#define TAG_ADOPTED (UINT64_MAX - 1)
 
 /* One link of the kernel: it keeps a BPF program attached to one site, or to many */
 struct link {
@@ -38,8 +39,8 @@ struct attach {
 	struct pins *pins;
 };
 
-/* The kernel's union bpf_attr.link_create.uprobe_multi (Linux 6.6, commit 89ae89f53d20). The
- * headers of libbpf 1.1 lack it. */
+/* A copy of the kernel's union bpf_attr.link_create.uprobe_multi (since Linux 6.6, commit
+ * 89ae89f53d20), which the headers of libbpf 1.1 lack. */
 struct multi_attr {
 	uint32_t prog_fd, target_fd, attach_type, flags;
 	uint64_t path, offsets, ref_ctr_offsets, cookies;
@@ -272,7 +273,8 @@ int attach_sites(struct attach *at, const struct attach_set *set, struct attach_
 		return 0;
 	}
 	attach_sites_take_over(&rq, sites, n);
-	/* Links of a predecessor that remain are at other sites: the file has changed since */
+	/* Remove the predecessor's links that were not taken over: the file has changed since, and
+	 * they are at sites that it no longer has */
 	pins_drop_waiting(at->pins, set->name);
 	return 0;
 }
@@ -295,7 +297,7 @@ void attach_warn_slow(const struct attach *at)
 			at->count, plural(at->count), s);
 }
 
-/* Progress of closing many links */
+/* State of the progress messages while many links are closed */
 struct closing {
 	const struct link *links;
 	size_t count;
@@ -423,8 +425,9 @@ void attach_free(struct attach *at, bool keep)
 {
 	if (!at)
 		return;
-	/* Destroying libbpf's object of a perf link would disable the probe's event even if the
-	 * link is pinned. Closing the link's descriptor at exit does not disable the event. */
+	/* Separate the links from libbpf's objects: destroying the object of a perf link would
+	 * disable the probe even if the link is pinned. Closing the link's descriptor does not
+	 * disable it. */
 	if (keep)
 		for (size_t i = 0; i < at->count; i++)
 			if (at->links[i].object)

@@ -45,12 +45,12 @@ struct attach_set {
  * Returns 0, also when some sites failed (site.error); -errno: no site was tried. */
 int attach_sites(struct attach *at, const struct attach_set *set, struct attach_site *sites,
 		 size_t n);
-/* Take ownership of a link made elsewhere; after an error the link is closed. The caller keeps the
- * link's pin. deferred: the kernel closes the link later, without a wait (deferred_close.h). Return
- * 0 or -errno. */
+/* Take ownership of a link made elsewhere; after an error the link is closed. If the link has a
+ * pin, the caller has to remove that. deferred: the kernel closes the link later, without a wait
+ * (deferred_close.h). Return 0 or -errno. */
 int attach_adopt(struct attach *at, struct bpf_link *link, bool deferred);
 int attach_adopt_fd(struct attach *at, int link_fd, bool deferred);
-/* Close every link of the tag (and group); return when the last one is gone. */
+/* Close all links with this tag (and in this group). Return when all of them are closed. */
 void attach_drop(struct attach *at, uint64_t tag);
 void attach_drop_group(struct attach *at, uint64_t tag, unsigned int group);
 /* Marks all present links as old. The caller then attaches new links in their place, and calls
@@ -63,7 +63,7 @@ void attach_drop_aged(struct attach *at, bool old);
 #define ATTACH_UPROBE_MULTI   48 /* BPF_TRACE_UPROBE_MULTI of newer kernel headers */
 #define ATTACH_UPROBE_SESSION 57 /* BPF_TRACE_UPROBE_SESSION of newer kernel headers */
 
-/* Logs one warning when detaching will take seconds. */
+/* Logs one warning if detaching all links will take seconds. */
 void attach_warn_slow(const struct attach *at);
 
 /* Makes a multi link. Returns its descriptor, or -errno. Also used to test the feature. */

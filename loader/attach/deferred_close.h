@@ -10,8 +10,8 @@
 
 #include <stddef.h>
 
-/* Makes the file system, so that the first deferred_close_open() needs no privilege. When this
- * fails, deferred_close_open() fails. */
+/* Makes the private BPF file system in advance, so that the first deferred_close_open() needs no
+ * privilege. If this fails, deferred_close_open() fails. */
 void deferred_close_prepare(void);
 /* Returns a descriptor of a private BPF file system that holds links to close later; the file
  * system ends with the descriptor. -errno: the caller has to close its links itself and wait. */

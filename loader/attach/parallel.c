@@ -4,7 +4,7 @@
 
 #include "loader/attach/parallel.h"
 
-#define THREADS_MAX 64 /* limit of threads: they sleep, so each costs only its stack */
+#define THREADS_MAX 64 /* limit of threads; they only sleep, so each costs its stack */
 #define STACK_BYTES (256 << 10)
 
 struct work {

@@ -11,8 +11,8 @@ typedef void parallel_fn(void *ctx, size_t i);
 /* Reports progress from the calling thread, now and then: `begun` items were started. */
 typedef void parallel_progress_fn(void *ctx, size_t begun);
 
-/* Calls one() for all items and returns when all are done. Uses only this thread where no others
- * can be started. progress may be NULL. */
+/* Calls one() for all items and returns when all are done. If no thread can be started, all calls
+ * are made in the calling thread. progress may be NULL. */
 void parallel_each(size_t count, parallel_fn *one, parallel_progress_fn *progress, void *ctx);
 
 #endif

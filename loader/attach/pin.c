@@ -300,7 +300,8 @@ static void pins_path_unlink(void *ctx, size_t i)
 		close(fd);
 }
 
-/* Removes pins with the prefix. all: claimed pins, too; but: pins without the prefix instead. */
+/* Removes the unclaimed pins whose names begin with prefix. all: also removes claimed pins. but:
+ * removes the pins whose names do not begin with prefix instead. */
 static void pins_drop(struct pins *p, const char *prefix, bool all, bool but)
 {
 	pin_path_text *paths = calloc(p->count + 1, sizeof(*paths));

@@ -20,17 +20,18 @@
 
 struct pins;
 
-/* Makes sure that a BPF file system is mounted at /sys/fs/bpf. Returns 0, or -errno after a line in
- * the log. */
+/* Makes sure that a BPF file system is mounted at /sys/fs/bpf. Returns 0, or -errno after logging
+ * the reason. */
 int pins_mount(void);
-/* Opens the folder of a state directory (any path; the folder is named by its hash): mounts the BPF
- * file system if it is missing, notes what is pinned, and locks the folder. Returns 0, or -errno
- * after a line in the log; -EBUSY: another process holds the lock. */
+/* Opens the folder of pins for a state directory (any path; the folder is named by the hash of the
+ * path): mounts the BPF file system if it is missing, lists the existing pins, and locks the
+ * folder. Returns 0, or -errno after logging the reason; -EBUSY: another process holds the lock. */
 int pins_open(struct pins **ret, const char *state_dir);
 /* Frees p; all pins stay. NULL is allowed. */
 void pins_close(struct pins *p);
 
-/* Returns a descriptor of the pinned object, which counts as claimed; or -ENOENT. */
+/* Marks a pin as claimed. Returns a descriptor of the pinned object, or -ENOENT if there is no such
+ * pin. */
 int pins_claim(struct pins *p, const char *name);
 /* Pins an object; replaces one of the same name. Returns 0 or -errno. */
 int pins_put(struct pins *p, const char *name, int fd);
@@ -40,7 +41,7 @@ void pins_remove(struct pins *p, const char *name);
 int pins_peek(const char *state_dir, const char *name);
 /* Returns the number of pins with this prefix that existed at the start and were not claimed. */
 size_t pins_waiting(const struct pins *p, const char *prefix);
-/* Removes the pins that pins_waiting() counts, which may end their links. */
+/* Removes the pins that pins_waiting() counts. A link without another pin or descriptor ends. */
 void pins_drop_waiting(struct pins *p, const char *prefix);
 /* Removes unclaimed pins without this prefix. */
 void pins_drop_waiting_but(struct pins *p, const char *prefix);

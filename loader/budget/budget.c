@@ -8,7 +8,8 @@
 #define GROUPS	  (GP_GROUP_fault + 1)
 #define SECOND_NS 1000000000ull
 #define SMOOTH	  4 /* smoothing of costs: the latest second has a weight of 1 / SMOOTH */
-/* After this number of pauses without a change of level, the pause gets its first length again. */
+/* The pause before a level is raised doubles when the level has to be lowered again. It becomes
+ * short again after this number of pauses without a change of level. */
 #define CALM 8
 /* Probes are attached again (a level is raised) only if the expected cost is below 3/4 of the
  * limit. */
@@ -25,7 +26,7 @@ struct cell { /* cost of a unit (the probes of one runtime) in one process, in n
 	uint64_t held[GROUPS];
 };
 
-struct rank { /* sums over the units of a process */
+struct rank { /* sums of costs over all units of a process */
 	uint64_t bounded_ns, marker_ns, marker_over_ns;
 	bool seen, marker_reported;
 };

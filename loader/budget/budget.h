@@ -28,8 +28,8 @@
 #define BUDGET_SUSTAINED_NS 3000000000ull
 #define BUDGET_PAUSE_MAX_NS 3600000000000ull /* upper limit of the pause */
 
-/* The levels of a unit, by the probes that are removed. COUNT and NO_CONFIRM are alternatives on
- * top of NO_BULK. */
+/* The levels of a unit, by the probes that are removed. After BUDGET_NO_BULK a unit goes to either
+ * BUDGET_COUNT or BUDGET_NO_CONFIRM. */
 enum budget_level {
 	BUDGET_ALL,	   /* all probes as their rows say */
 	BUDGET_NO_BULK,	   /* group bulk is detached: counting its many hits would save little */
@@ -51,7 +51,8 @@ struct budget_change {
 	uint32_t unit;
 	enum budget_level from, to;
 	uint32_t pid; /* process whose cost caused the change; 0 when a level is raised */
-	/* Cost in this process in a second (ns): of limited probes, or of the marker. */
+	/* Cost in this process per second (ns): of the probes that count against the limit, or of
+	 * the marker. */
 	uint64_t cost_ns;
 };
 

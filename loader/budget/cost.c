@@ -8,7 +8,7 @@
 #include "userspace/base/log.h"
 #include "userspace/base/table.h"
 
-struct probe { /* a probe, found by its hash */
+struct probe { /* a probe of the table, by its hash */
 	const struct probe_row *row;
 	uint32_t unit, hit_ns;
 };
@@ -32,7 +32,8 @@ static uint32_t cost_unit_of(struct cost *c, const char *runtime)
 		u++;
 	if (u == c->units && u < BUDGET_UNITS)
 		c->unit[c->units++] = runtime;
-	/* BUDGET_UNITS: there are too many runtimes, so the probes of this one are never removed */
+	/* if this is BUDGET_UNITS, there are too many runtimes, and the probes of this one are
+	 * never removed */
 	return u;
 }
 

@@ -28,8 +28,8 @@ void cost_count(struct cost *c, pid_t pid, uint32_t probe, uint64_t hits);
 void cost_forget(struct cost *c, pid_t pid);
 /* Protects the roles (bits 1ull << enum gp_role) by which steps are currently found: rows with
  * these roles stay attached, their hits are sent, and their cost counts as cost of the marker.
- * chosen: hash of the row that the user named instead, 0: none. Returns true when results of
- * cost_row() may have changed. */
+ * chosen: hash of the row that the user named for finding steps, 0: none. Returns true when results
+ * of cost_row() may have changed. */
 bool cost_protect(struct cost *c, uint64_t roles, uint32_t chosen);
 
 /* Called when results of cost_row() have changed. */

@@ -9,13 +9,13 @@
 struct counts {
 	const struct kernel *kernel;
 	const struct rows *rows;
-	/* Counters only grow, so a slot is not zeroed: its next owner starts from the present
-	 * value. When the records of reported values are stored, counts_commit() copies these
-	 * values to the kernel's maps, so that a successor finds them. */
+	/* Last reported values. Counters only grow: the next process that owns a slot starts from
+	 * the present value instead of 0. counts_commit() copies reported values to the kernel's
+	 * maps for a successor, once they are stored on the tape. */
 	uint64_t reported[GP_LANE_COUNTERS];
 	uint64_t losses_reported[GP_LOSS_CAUSE_COUNT];
 	bool released[GP_SLOTS];
-	bool sampled[GP_SLOTS];	  /* sampled after the end of its process */
+	bool sampled[GP_SLOTS];	  /* its counters were reported after its process ended */
 	bool ownerless[GP_SLOTS]; /* had no owner at the last sweep */
 };
 
@@ -155,8 +155,8 @@ void counts_sweep(struct counts *c)
 		bool gone = owner && (bpf_map_lookup_elem(c->kernel->watched_fd, &pid, &watch) ||
 				      watch.slot != slot);
 
-		/* Released only if two sweeps in a row found no owner: a fork takes the slot a
-		 * moment before it watches the child. */
+		/* Release a slot only if two sweeps in a row found no owner: at a fork, the kernel
+		 * side takes a slot a moment before it watches the child. */
 		if (gone && c->ownerless[slot])
 			c->released[slot] = true;
 		c->ownerless[slot] = gone;

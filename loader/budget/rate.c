@@ -9,7 +9,8 @@
 
 /* A name in the kernel's table whose last second of hits began longer ago than this is removed */
 #define NAME_OLD_NS 2000000000ull
-/* Time between two removals of unused names. A process at its limit adds 5 x max_hz names in it. */
+/* Time between two removals of unused names. In this time, a process at its limit adds 5 x max_hz
+ * names. */
 #define SWEEP_NS 5000000000ull
 #define BATCH	 512 /* entries per system call; more than any bucket of the map contains */
 /* A walk over a map ends after this multiple of the map's size: entries are added and removed
@@ -37,7 +38,8 @@ struct rates {
 	struct gp_name_key old[GP_NAMES_MAX];
 };
 
-/* Calls each() for every batch of a hash map; r->keys and r->values hold it. */
+/* Reads a hash map in batches, and calls each() for every batch, which is in r->keys and
+ * r->values. */
 static void rates_each_batch(struct rates *r, int fd, uint32_t max,
 			     void (*each)(struct rates *r, uint32_t n, void *arg), void *arg)
 {

@@ -11,8 +11,8 @@
 
 struct rates;
 
-/* Starts from the values that a predecessor reported last. Hits that were not sent before the first
- * of several predecessors started are never reported. Returns 0 or -errno. */
+/* After a takeover of the kernel side, starts from the counts that the predecessor committed.
+ * Returns 0 or -errno. */
 int rates_new(struct rates **ret, const struct kernel *k, const struct rows *rows);
 void rates_free(struct rates *r);
 
@@ -25,7 +25,7 @@ void rates_sample_process(struct rates *r, pid_t pid, loader_count_fn *count, vo
 /* See counts_commit() and counts_resume(). */
 void rates_commit(struct rates *r);
 void rates_resume(struct rates *r, pid_t pid, const struct gp_counter *last);
-/* The process is gone: what was not sampled yet is never reported. */
+/* Call when a process is gone. Its unsent hits that were not sampled yet are never reported. */
 void rates_forget(struct rates *r, pid_t pid);
 
 #endif

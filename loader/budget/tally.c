@@ -6,7 +6,8 @@
 #include "loader/budget/tally.h"
 #include "userspace/base/table.h"
 
-/* Cells that are found without a search of the table: most records belong to few of them */
+/* Entries of a cache of cells in front of the table: most records belong to a few processes and
+ * probes */
 #define CACHE 256
 
 /* Number of hits of one probe in one process */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tally.h - number of hits by process and probe since the last call. Fast enough for hundreds of
- * thousands of records per second. */
+/* tally.h - adds up the hits of each process and probe until tally_take() is called. Fast enough
+ * for hundreds of thousands of records per second. */
 #ifndef LOADER_TALLY_H
 #define LOADER_TALLY_H
 

@@ -35,7 +35,7 @@ static void elf_file_segment_add(struct elf_file *ef, const Elf64_Phdr *ph)
 	};
 }
 
-/* Reads the segments, which the addresses in the dynamic section need. */
+/* Reads the segments, by which addresses in the dynamic section are converted to file offsets. */
 static int elf_file_segments_read(struct elf_file *ef, const Elf64_Ehdr *header,
 				  Elf64_Phdr *ret_dynamic)
 {

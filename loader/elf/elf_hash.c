@@ -8,8 +8,9 @@
 #define CHAIN_MAX 4096 /* limit of symbols in one bucket; linkers aim at a handful */
 #define BATCH	  256  /* words read at once */
 
-/* DT_GNU_HASH: header, bloom filter (64-bit words), buckets, then one hash a symbol from `first`
- * on, its lowest bit set where a bucket's chain ends. See elf/dl-lookup.c of glibc. */
+/* Positions in DT_GNU_HASH: a header, a Bloom filter (64-bit words), buckets, and one hash for each
+ * symbol from `first` on. The lowest bit of a hash is set if it is the last one of its bucket. See
+ * elf/dl-lookup.c of glibc. */
 struct hash_table {
 	uint32_t buckets, first, bloom_words, bloom_shift;
 	uint64_t bloom_at, buckets_at, chains_at;
@@ -126,7 +127,8 @@ static int hash_last(const struct elf_file *ef, const struct hash_table *t, uint
 	return 0;
 }
 
-/* Finds the index of the last symbol, with which the chain of the last used bucket ends. */
+/* Returns the number of symbols; 0: unknown. The last symbol is the one with which the chain of the
+ * last used bucket ends. */
 uint64_t elf_hash_count(const struct elf_file *ef)
 {
 	uint32_t last, value;

@@ -18,10 +18,11 @@ struct elf_segment { /* a PT_LOAD segment, the part in the file */
 	bool executable, writable;
 };
 
-/* Limit of symbols in one table, four times those of the largest known library. */
+/* Limit of symbols in one table: four times as many as in the largest known library. */
 #define ELF_SYMBOLS_MAX (4u << 20)
-#define ELF_NAME_MAX	1024 /* bytes of a name that are examined */
-/* Limit of reads from one file, about a second. The largest known library needs 2,000. */
+#define ELF_NAME_MAX	1024 /* limit of bytes of a symbol name; the rest is ignored */
+/* Limit of read calls for one file, which take about a second. The largest known library needs
+ * 2,000. */
 #define ELF_READS_MAX (1u << 18)
 
 /* A symbol table and its strings, all within the file; count 0: there is none. */
@@ -38,9 +39,11 @@ struct elf_file {
 	size_t segments_count;
 	struct elf_table dynamic, full; /* .dynsym, .symtab */
 	uint64_t hash;			/* file offset of DT_GNU_HASH; 0: none */
-	/* File offset of the file's soname, 0: none; bytes from there to the end of the strings. */
+	/* File offset of the file's soname (0: none), and number of bytes from there to the end of
+	 * the string table. */
 	uint64_t soname, soname_room;
-	/* reads points to reads_done, so that functions with a const file can count their reads. */
+	/* Number of read calls. Functions with a const file count through the pointer, which points
+	 * to reads_done. */
 	uint32_t *reads, reads_done;
 };
 

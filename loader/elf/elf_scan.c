@@ -18,8 +18,8 @@ struct ref {
 	uint32_t name, index;
 };
 
-/* Range of the references to symbols of one piece: [start, end) are filled so far, [start, limit)
- * in the end. */
+/* References to the symbols of one piece: [start, limit) is reserved for them, and [start, end) is
+ * filled so far. */
 struct piece {
 	uint32_t start, end, limit;
 };

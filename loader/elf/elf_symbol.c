@@ -7,15 +7,17 @@
 
 #define HEADS_BITS 12
 
-/* Hash table of the wanted names (wants), by the bytes that each has at one common position. Finds
- * the few wants that a symbol's name may match. */
+/* Hash table of the names to find, by some of their last bytes. Returns the few names that a
+ * symbol's name may match. */
 struct heads {
-	size_t at, len; /* position and length: the last bytes within the shortest name */
+	/* Position and number of the bytes that are hashed: the last ones within the shortest
+	 * name */
+	size_t at, len;
 	uint32_t first[1 << HEADS_BITS]; /* want + 1; 0: none */
-	uint32_t *next;			 /* next want with the same hash, + 1; indexed by want */
+	uint32_t *next;			 /* next name with the same hash: index in wants, + 1 */
 };
 
-/* A symbol that matches a want */
+/* A symbol with one of the names to find */
 struct match {
 	struct elf_found found;
 	/* Index of the symbol. If several symbols have the same offset, the size of the first is
@@ -28,12 +30,12 @@ struct finder {
 	const struct elf_file *ef;
 	const struct elf_want *wants;
 	size_t n, max;
-	bool *pending; /* by want: whether it is still to be found in the current table */
+	bool *pending; /* for each of wants: not yet found in the current table */
 	bool *have;
 	size_t *lengths;
 	struct match *matches;
 	size_t count, room;
-	size_t want;		       /* index of the want that is being looked up by hash */
+	size_t want;		       /* index of the name that is being looked up by hash */
 	const struct elf_table *table; /* table being scanned */
 	struct heads heads;
 };
@@ -112,9 +114,9 @@ static void elf_symbol_heads_make(struct finder *f)
 	}
 }
 
-/* Matches the rest of a name after the want. Mangled names contain no dot: foo.cold, foo.part.0 and
- * foo.isra.0 are parts and rewritten copies of foo, with other entries and arguments. An @ is
- * followed by a version. */
+/* Returns true if the rest of a symbol's name, after the name to find, is allowed. Mangled names
+ * contain no dot: foo.cold, foo.part.0 and foo.isra.0 are parts and rewritten copies of foo, with
+ * other entries and arguments. A version follows an @. */
 static bool elf_symbol_rest_matches(const char *rest, size_t len, bool prefix)
 {
 	size_t end = strnlen(rest, len);
@@ -162,7 +164,7 @@ static int elf_symbol_scan_table(struct finder *f, const struct elf_table *t)
 
 /* ---- all tables ------------------------------------------------------------------------------ */
 
-/* Finds exact names by hash. Wants that need a scan stay pending. */
+/* Finds exact names by hash. The others, which need a scan of the symbol table, stay pending. */
 static int elf_symbol_find_hashed(struct finder *f, size_t *ret_pending)
 {
 	size_t pending = 0;

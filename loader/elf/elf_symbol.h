@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* elf_symbol.h - finds file offsets of functions by name in an ELF file. The file is hostile: it is
- * read by pread only, never mapped, every size is checked against the file and a bound; time is
- * linear. */
+/* elf_symbol.h - finds file offsets of functions by name in an ELF file. The file may be hostile,
+ * so it is read by pread() only and never mapped, every size is checked against the file and a
+ * limit, and the time is linear in the size of the file. */
 #ifndef LOADER_ELF_SYMBOL_H
 #define LOADER_ELF_SYMBOL_H
 
@@ -26,17 +26,17 @@ struct elf_want {
 	const char *name;
 	bool prefix;
 };
-/* A function that matches a want */
+/* A function with one of the names to find */
 struct elf_found {
-	size_t want;	 /* index of the want that matched */
+	size_t want;	 /* index of the matching name in the array of names */
 	uint64_t offset; /* file offset */
 	uint64_t size;	 /* st_size, 0 when unknown */
 };
 
-/* Finds every defined function that matches a want, in .dynsym (exact names by DT_GNU_HASH,
- * prefixes by one pass) and, for what is still missing, in .symtab. IFUNC, undefined and
- * zero-valued symbols are ignored; one (want, offset) is reported once. Returns the number found
- * (*ret is malloc'd, the caller frees it) or -errno; -E2BIG: more than max_found. */
+/* Finds every defined function with one of n names or prefixes, in .dynsym (exact names by
+ * DT_GNU_HASH, prefixes by one pass) and, for names that are still missing, in .symtab. Ignores
+ * IFUNC, undefined and zero-valued symbols. Reports each pair of name and offset once. Returns the
+ * number found (*ret is malloc'd, the caller frees it) or -errno; -E2BIG: more than max_found. */
 int elf_symbols_find(struct elf_file *ef, const struct elf_want *wants, size_t n, size_t max_found,
 		     struct elf_found **ret);
 
@@ -51,15 +51,16 @@ int elf_function_of(const struct elf_file *ef, uint64_t offset, uint64_t *ret);
  * -errno. */
 int elf_file_read(const struct elf_file *ef, uint64_t offset, void *buf, size_t len);
 
-/* Like elf_symbols_find(), with a cache on disk. Key: device, inode, size, mtime and ctime of the
- * file, and a hash of the wants. dir is made (0700) when missing, its parent is not. A damaged
- * entry is a miss, and a directory that others can write to is not used. dir NULL: no cache. */
+/* Like elf_symbols_find(), with a cache on disk. The key of an entry is device, inode, size, mtime
+ * and ctime of the file, and a hash of the names. dir is made (0700) if it is missing, but its
+ * parent is not. A damaged entry is ignored, and so is a directory that others can write to. dir
+ * NULL: no cache. */
 int symbol_cache_find(const char *dir, int fd, const struct elf_want *wants, size_t n,
 		      size_t max_found, struct elf_found **ret);
 /* Like symbol_cache_find(), for other results that depend on a file alone. what: identifies the
- * kind of result; answer(): computes it when the cache does not have it, and returns the count and
- * a malloc'd array, or -errno, which is not cached. In the results, want must be less than n, and
- * offset must lie in the file. */
+ * kind of result. answer(): computes the result if it is not in the cache, and returns the count
+ * and a malloc'd array, or -errno, which is not cached. In each result, want must be less than n,
+ * and offset must lie in the file. */
 typedef int symbol_cache_fn(const void *ctx, int fd, struct elf_found **ret);
 int symbol_cache_ask(const char *dir, int fd, uint64_t what, size_t n, size_t max_found,
 		     symbol_cache_fn *answer, const void *ctx, struct elf_found **ret);

@@ -32,7 +32,8 @@ static int elf_unwind_header_find(const struct elf_file *ef, Elf64_Phdr *ret)
 	return -ENODATA;
 }
 
-/* Returns the bytes of a pointer with this encoding; -1: linkers do not use this encoding here. */
+/* Returns the number of bytes of a pointer with this encoding; -1: linkers do not use this encoding
+ * here. */
 static int elf_unwind_pointer_bytes(uint8_t encoding)
 {
 	if (encoding == OMITTED)
@@ -62,7 +63,7 @@ bool elf_address_of(const struct elf_file *ef, uint64_t offset, uint64_t *ret)
 	return false;
 }
 
-/* Finds the last entry that does not begin after `begin`. */
+/* Finds the last entry whose address is at most `begin`. */
 static int elf_unwind_table_search(const struct elf_file *ef, uint64_t table, uint32_t count,
 				   int64_t begin, int64_t *ret)
 {

@@ -7,7 +7,7 @@
 
 #include "loader/elf/prologue.h"
 
-/* A first push is searched in this many bytes; real prologues have it earlier */
+/* A search for the first push is limited to this many bytes; real prologues have it earlier */
 #define SKIP_MAX 48
 
 /* ---- x86-64. For instructions that the kernel emulates see branch_setup_xol_ops() and
@@ -89,8 +89,8 @@ static bool prologue_x86_ends_line(csh cs, const cs_insn *insn)
 	return insn->id == X86_INS_SYSCALL || insn->id == X86_INS_INVALID;
 }
 
-/* Returns true when the probe may be attached after this instruction: arguments and stack are the
- * same then as before it. */
+/* Returns true when the probe may be attached after this instruction, because the instruction
+ * changes neither arguments nor the stack. */
 static bool prologue_x86_skippable(csh cs, const cs_insn *insn)
 {
 	const cs_x86 *x86 = &insn->detail->x86;
@@ -108,8 +108,9 @@ static bool prologue_x86_skippable(csh cs, const cs_insn *insn)
 	for (uint8_t i = 0; i < writes_count; i++)
 		if (prologue_x86_matters(writes[i]))
 			return false;
-	/* Do not skip a store: it may write below the stack pointer (the red zone), which the call
-	 * that the kernel puts in place of a nop5 would overwrite. */
+	/* Do not attach after a store: it may have written below the stack pointer (the red zone).
+	 * If the probe is then at a nop5, the kernel replaces that by a call, whose return address
+	 * would overwrite the stored value. */
 	for (uint8_t i = 0; i < x86->op_count; i++)
 		if (x86->operands[i].type == X86_OP_MEM && (x86->operands[i].access & CS_AC_WRITE))
 			return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* prologue.h - chooses the cheapest instruction at which a function can still be probed. Pure:
- * bytes in, answer out. Decodes with capstone. */
+ * works on the bytes of the function alone, which it decodes with capstone. */
 #ifndef LOADER_PROLOGUE_H
 #define LOADER_PROLOGUE_H
 
@@ -12,7 +12,8 @@
 /* The instruction at which a function is to be probed */
 struct prologue {
 	uint16_t skip; /* bytes from the symbol to the instruction where the probe is attached */
-	/* Bytes by which sp has moved down at that instruction: add to stack argument offsets */
+	/* Bytes by which sp has moved down at that instruction; the offsets of arguments on the
+	 * stack grow by this */
 	int16_t pushed;
 	enum gp_insn insn;	    /* class of that instruction */
 	enum gp_insn insn_at_entry; /* class of the first instruction, for `check` */

@@ -25,8 +25,7 @@ enum feature_id {
 bool feature_have(enum feature_id id);
 /* Returns true when the kernel's BTF has a function of that name. */
 bool feature_kernel_function(const char *name);
-/* Returns 0, or -EPERM, -ENOSYS, -EINVAL after a line in the log that says what is missing and the
- * remedy. */
+/* Returns 0, or -EPERM, -ENOSYS, -EINVAL after logging what is missing and the remedy. */
 int feature_able(const char *features_off);
 /* Like feature_able(), and logs a line for each optional feature that is missing. */
 int feature_check(const char *features_off);

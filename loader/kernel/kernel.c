@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel.c - maps and programs of the kernel side: opened, taken over, pinned, closed. */
+/* kernel.c - opens, takes over, pins and closes the maps and programs of the kernel side. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -70,7 +70,7 @@ static uint32_t kernel_map_id(int fd)
 	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.id;
 }
 
-/* Returns true when the preloaded programs use the maps that are pinned now. */
+/* Returns true if the preloaded programs use the same maps that are pinned now. */
 static bool kernel_maps_same(const struct call_bpf *call, struct pins *pins)
 {
 	char name[PIN_NAME_MAX];

@@ -50,34 +50,34 @@ struct kernel {
 	size_t ring_call_bytes, ring_life_bytes;
 	bool adopted;	   /* the maps were made by a predecessor, and their content continues */
 	uint64_t programs; /* hash of the loaded programs */
-	bool programs_changed; /* the links of a predecessor run programs of another version */
+	bool programs_changed; /* the links of a predecessor run programs that differ from these */
 	struct kernel_objects *objects; /* private */
 };
 
-/* Returns a hash of the sizes and numbers of everything in the maps, which must be equal in a
- * predecessor and its successor. */
+/* Returns a hash of the sizes of records and maps. A successor can take over a predecessor only if
+ * their hashes are equal. */
 uint64_t kernel_abi_hash(void);
 
-/* Loads the programs of probes, makes the maps, and begins to load the other programs in a thread
- * of its own, until kernel_open() or kernel_close(). Sizes in bytes, 0: default; adopted rings keep
- * theirs. pins: NULL when nothing outlives this process. preload: from kernel_preload(), or NULL;
- * used if the maps of the predecessor are still the same, and freed otherwise. Returns 0, or -errno
- * after a line in the log. */
+/* Loads the programs of probes, makes the maps, and begins to load the other programs in a separate
+ * thread, which kernel_open() or kernel_close() joins. Sizes of rings are in bytes, 0: default;
+ * rings that are taken over keep their sizes. pins: NULL when nothing outlives this process.
+ * preload: from kernel_preload(), or NULL; used if the maps of the predecessor are still the same,
+ * and freed otherwise. Returns 0, or -errno after logging the reason. */
 int kernel_begin(struct kernel *ret, struct pins *pins, bool adopt, size_t ring_call_bytes,
 		 size_t ring_life_bytes, struct kernel_objects *preload);
-/* Waits until all programs are loaded, and attaches those that follow process life. Adds the
- * new links to `links`, which closes all of its links in parallel. Returns 0, or -errno after a
- * line in the log: then k is closed. */
+/* Waits until all programs are loaded, and attaches those that follow process life. Adds the new
+ * links to `links`, which closes all of its links in parallel. Returns 0; or -errno after logging
+ * the reason and closing k. */
 int kernel_open(struct kernel *k, struct attach *links, struct pins *pins);
 /* Loads the programs for a takeover onto the maps that the predecessor has pinned for this state
  * directory and keeps using. Returns NULL when there are none, or when they are of another
  * version. */
 struct kernel_objects *kernel_preload(const char *state_dir);
-/* Returns program KERNEL_EMPTY of the preloaded ones. */
+/* Returns program KERNEL_EMPTY of the preloaded programs. */
 const struct bpf_program *kernel_preload_empty(const struct kernel_objects *o);
 void kernel_objects_free(struct kernel_objects *o); /* NULL is allowed */
-/* Ends the kernel side for good: a successor does not take it over, and programs that still run
- * send nothing. */
+/* Ends the kernel side for good: a successor does not take it over, and its programs send nothing
+ * from now on. */
 void kernel_retire(struct kernel *k);
 void kernel_close(struct kernel *k);
 

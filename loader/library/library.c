@@ -92,7 +92,7 @@ static void library_fail(struct libraries *ls, const struct library *lib, int er
 {
 	bool closed = err == -EACCES || err == -GP_ERROR_CLOSED;
 
-	/* Unreadable files are reported once for each file system. */
+	/* Of the unreadable files of a file system, only the first is logged as a warning. */
 	if (closed && table_get(ls->closed_devs, lib->dev))
 		log_debug("%s: cannot be probed: %s", lib->name, library_error_text(err));
 	else if (ls->failures++ < FAILURES_LOGGED)
@@ -232,8 +232,9 @@ static void library_ask(struct libraries *ls, struct library *lib, pid_t pid,
 	table_put(ls->again, lib->tag, lib);
 }
 
-/* Handles one file that a process maps. classify: there is time to read its name. Returns 1 when
- * the file is new in this process or was not classified, so that another scan is needed. */
+/* Handles one file that a process maps. classify: whether there is time to read the name of a new
+ * file. Returns 1 when the file is new in this process or was not classified, so that another scan
+ * is needed. */
 static int library_scan(struct libraries *ls, struct library *lib, pid_t pid,
 			const struct gp_vma *vma, bool classify)
 {
@@ -243,7 +244,7 @@ static int library_scan(struct libraries *ls, struct library *lib, pid_t pid,
 	if (lib->state == LIBRARY_NEW || renamed) {
 		if (!classify) {
 			ls->unfinished = true;
-			return 1; /* the caller scans again, with time to read the name */
+			return 1; /* the caller scans again, and then has time to read the name */
 		}
 		fresh = !renamed;
 		if (library_classify(ls, lib, pid, vma))
@@ -261,7 +262,7 @@ static int library_scan(struct libraries *ls, struct library *lib, pid_t pid,
 	return fresh;
 }
 
-/* Handles the program of a process, which is its lowest mapping. */
+/* Handles the file of the program that a process runs, which is its lowest mapping. */
 static int library_program_scan(struct libraries *ls, pid_t pid, const struct gp_vma *vma)
 {
 	struct library *lib = ls->unfinished ? NULL : library_get(ls, vma);
@@ -433,7 +434,8 @@ static void libraries_ask_again(struct libraries *ls)
 		err = libraries_scan(ls, pid);
 		if (err == -ESRCH)
 			libraries_forget(ls, pid);
-		/* Another process may map the file; this one is a user again after a later scan. */
+		/* Read the file through another process that maps it. A later scan makes this
+		 * process a user again. */
 		else if (err == -ETIMEDOUT || err == -EBUSY)
 			library_user_remove(ls, lib, pid);
 		if (lib->state == LIBRARY_WANTED && library_users(lib))

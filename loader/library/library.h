@@ -30,7 +30,7 @@ struct library_deps { /* all borrowed */
 
 /* deps is read at every call: it may change between calls. Returns 0 or -errno. */
 int libraries_new(struct libraries **ret, const struct library_deps *deps);
-void libraries_free(struct libraries *ls); /* links belong to the attach module */
+void libraries_free(struct libraries *ls); /* does not close links, which the attach module owns */
 
 /* See loader_scan(). */
 int libraries_scan(struct libraries *ls, pid_t pid);

@@ -20,8 +20,8 @@
 
 uint64_t library_key(const struct gp_vma *vma)
 {
-	/* Mixed as in splitmix64 (Steele, Lea, Flood 2014), so that files of two devices rarely
-	 * collide. */
+	/* The numbers are mixed as in splitmix64 (Steele, Lea, Flood 2014), so that files of two
+	 * devices rarely have the same key. */
 	uint64_t z = vma->ino + vma->dev * 0x9e3779b97f4a7c15ull + vma->generation;
 
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;

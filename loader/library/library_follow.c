@@ -14,9 +14,11 @@
 #include "userspace/base/log.h"
 
 #define SOURCES_MAX 8
-/* Limit of addresses remembered for one process, and of functions in one file. */
+/* Limit of reported functions that are remembered for one process, and of functions probed in one
+ * file. */
 #define CANDIDATES_MAX 16
-#define TRIES_MAX      64 /* limit of attempts for one process: each is a scan of its mappings */
+/* Limit of attempts to attach for one process: each attempt scans its mappings */
+#define TRIES_MAX      64
 #define WAITING_MAX    64
 #define HAD_MAX	       16
 #define TURN_MAX       2
@@ -271,7 +273,7 @@ static bool follow_site_known(const struct library *lib, size_t row, uint64_t of
 static void follow_site_ask(struct libraries *ls, struct library *lib,
 			    const struct candidate *candidate, const struct reader_ask *ask)
 {
-	/* An unrelated file is treated like an attached library from now on. */
+	/* The file is not one that a row names: treat it like an attached library from now on. */
 	if (lib->state == LIBRARY_UNRELATED) {
 		if (ls->attached >= LIBRARY_ATTACHED_MAX) {
 			follow_candidate_refuse(ls, candidate, library_error_text(-ENFILE));

@@ -81,7 +81,8 @@ struct libraries {
 	unsigned int failures, nameless;
 	/* Error that ended the scan of the process being scanned: -errno; 0: none. */
 	int closed;
-	/* Paths of the process being scanned; NULL: each path is read by a call of its own. */
+	/* Paths of the files of the process being scanned; NULL: each path is read by a separate
+	 * call. */
 	struct mapping_paths *paths;
 	bool unfinished; /* the last scan ran out of time */
 	/* Time since when attached probes wait to be activated; 0: no probe waits. */

@@ -17,8 +17,8 @@ void users_free(struct users *us);
 
 /* Returns true when the process uses the library. */
 bool user_has(const struct library *lib, pid_t pid);
-/* Adds a user. Returns 0; -EMFILE: the process has too many libraries; -EEXIST: too many, and
- * -EMFILE was returned before; -ENOMEM. */
+/* Adds a user. Returns 0; -EMFILE, once for each process: the process has too many libraries;
+ * -EEXIST: the same, but -EMFILE was returned before; -ENOMEM. */
 int user_add(struct users *us, struct library *lib, pid_t pid);
 /* Returns true when the process uses any library, as far as it was scanned. */
 bool user_known(const struct users *us, pid_t pid);
@@ -26,9 +26,10 @@ bool user_known(const struct users *us, pid_t pid);
 void user_remove(struct users *us, struct library *lib, pid_t pid);
 /* Makes the child a user of its parent's libraries. */
 void users_copy(struct users *us, pid_t parent, pid_t child);
-/* Iterates over the libraries of a process; start with *pos 0. The current one may be removed. */
+/* Iterates over the libraries of a process; start with *pos 0. The library that was returned last
+ * may be removed. */
 struct library *user_next(const struct users *us, pid_t pid, size_t *pos);
-/* Returns a user of the library, 0: none. */
+/* Returns the pid of a process that uses the library, 0: none. */
 pid_t user_any(const struct library *lib);
 /* Call when a file that the process maps was gone, or was replaced, when a reader opened it.
  * Returns true, once, if this has happened too often: from then on the process does not count as a

@@ -9,7 +9,7 @@
 
 #define MAX_HZ_MAX 1000000
 #define HIT_ARGS   2 /* limit of values in the record of a hit (struct gp_hit, gp_named) */
-/* Least bytes of a text in key `texts`: a shorter one may occur anywhere in a file */
+/* Least number of bytes of a text in key `texts`: a shorter text may occur anywhere in a file */
 #define TEXT_LEAST 8
 #define TEXT_MOST  95
 
@@ -56,7 +56,7 @@ static int check_symbol(const struct probe_row *row, struct probe_fault *f)
 		return probe_check_fault(f, "texts", "not allowed with follow");
 	if (row->follow && row->variants[0])
 		return probe_check_fault(f, "variants", "allowed only with an exact symbol");
-	if (row->follow && row->returns) /* the function may be C++ */
+	if (row->follow && row->returns) /* a followed function may be written in C++ */
 		return probe_check_fault(
 			f, "return",
 			"not allowed with follow: an exception through it would end the job");
@@ -79,7 +79,7 @@ static int check_symbol(const struct probe_row *row, struct probe_fault *f)
 		return 0;
 	if (mangled && row->abi == PROBE_ABI_C)
 		return probe_check_fault(f, "abi", "must be itanium or cxx_sret for a C++ symbol");
-	/* Unwinding through a return-probed frame calls std::terminate(). */
+	/* An exception that passes a return-probed frame ends the job (std::terminate()). */
 	if (row->returns && (mangled || row->abi != PROBE_ABI_C))
 		return probe_check_fault(
 			f, "return",
@@ -230,8 +230,8 @@ static int check_captures(const struct probe_row *row, struct probe_fault *f)
 		    HIT_ARGS + (row->role == GP_ROLE_on_ready || row->role == GP_ROLE_execute) &&
 	    !row->returns)
 		return probe_check_fault(f, "captures", "more than 2 need return: true");
-	/* Check for both machines, so that a file that is accepted here is accepted on the other
-	 * one. */
+	/* Check the row for both architectures: a file that is accepted on one of them is then
+	 * accepted on the other. */
 	if (probe_row_compile_for(EM_X86_64, row, 0, &unused) ||
 	    probe_row_compile_for(EM_AARCH64, row, 0, &unused))
 		return probe_check_fault(f,

@@ -15,7 +15,7 @@
 
 #define FILES_MAX  128
 #define WORDS_MAX  64 /* limit of entries in `threads`, and in `devices`, of all files together */
-#define OWNED_EACH 4  /* limit of texts and lists for each row */
+#define OWNED_EACH 4  /* limit of allocated texts and lists for each row */
 #define OWNED_MAX  ((2 * GP_ROWS_MAX + FILES_MAX) * OWNED_EACH)
 #define OWNED_KEEP (2 * GP_KEEP * GP_ROWS_MAX) /* lists that probe_table_keep() allocates */
 
@@ -254,8 +254,8 @@ static bool probe_file_table_replaces(const struct probe_table *t, size_t i,
 	return t->rows[i].folder < t->folder && !strcmp(t->rows[i].id, row->id);
 }
 
-/* Warns if a row that replaces another one lacks a key of it: a user's copy of a row may be older
- * than the key. */
+/* Warns if a row lacks a key of the row that it replaces: a user's copy of a row may be older than
+ * the key. */
 static void probe_file_check_replaced(const struct probe_row *old, const struct probe_row *row)
 {
 	const struct {

@@ -12,7 +12,7 @@
 #include "bpf/gp_abi.h"
 
 enum probe_abi { PROBE_ABI_C, PROBE_ABI_ITANIUM, PROBE_ABI_CXX_SRET };
-/* A capture that reads nothing, so that those after it keep their positions. */
+/* Position of a capture that reads nothing: it keeps the positions of the captures after it. */
 #define PROBE_ARG_NONE -1
 enum probe_string { PROBE_STRING_NONE, PROBE_STRING_CHARS, PROBE_STRING_STD };
 
@@ -96,17 +96,17 @@ struct probe_row {
 struct probe_table; /* opaque: rows and their memory */
 
 /* Reads every *.yaml of dir in alphabetical order. Returns 0, -ENOENT, or -EINVAL after logging the
- * first error of each file. The index of a row is the low half of its cookie. */
+ * first error of each file. */
 int probe_table_load(struct probe_table **ret, const char *dir);
-/* Adds another folder: a row with a known id replaces the one before. Returns as
+/* Adds the files of another folder. Their rows replace rows with the same id. Returns as
  * probe_table_load(); after an error the table may only be freed. */
 int probe_table_add(struct probe_table *t, const char *dir);
-/* Exempts ranges whose names begin with prefix (its first 8 bytes) from the bounds of all rows that
- * send names of ranges. Returns 0, -ENOMEM, or -ENOSPC: a row has no room for another one. */
+/* Sends all ranges whose names begin with prefix (its first 8 bytes): limits of rows do not apply
+ * to them. Returns 0, -ENOMEM, or -ENOSPC: a row has no room for another prefix. */
 int probe_table_keep(struct probe_table *t, const char *prefix);
 void probe_table_free(struct probe_table *t);
 size_t probe_table_count(const struct probe_table *t);
-/* Returns row i, or NULL. */
+/* Returns row i; NULL: there is no such row. */
 const struct probe_row *probe_table_row(const struct probe_table *t, size_t i);
 /* Returns the index of the row with this hash, or the number of rows. */
 size_t probe_table_index(const struct probe_table *t, uint32_t hash);
@@ -120,8 +120,8 @@ const struct gp_code *probe_table_code(const struct probe_table *t, size_t i);
 const char *const *probe_table_threads(const struct probe_table *t);
 const char *const *probe_table_devices(const struct probe_table *t);
 
-/* Returns the index of the row with this name of a runtime, and the index of one of its captures;
- * the number of rows when there is none. */
+/* Returns the index of the row with this name of a runtime, and the index of one of its captures in
+ * *ret_capture. Returns the number of rows when there is no such row or capture. */
 size_t probe_table_capture(const struct probe_table *t, const char *runtime, const char *name,
 			   const char *capture, int *ret_capture);
 

@@ -168,7 +168,7 @@ int yaml_file_load(struct yaml_file **ret, const char *path)
 	if (!f)
 		return err;
 	f->path = strdup(path);
-	/* A FIFO is refused: its writer could block the reader. */
+	/* path_read() refuses a FIFO, on which this process could wait forever. */
 	err = f->path ? path_read(path, &text, FILE_BYTES_MAX, 0) : -ENOMEM;
 	if (err)
 		log_error("%s: cannot be read: %s", path,

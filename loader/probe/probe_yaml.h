@@ -93,15 +93,15 @@ struct yaml_probes {
 struct yaml_file {
 	char *path;
 	struct yaml_probes probes;
-	struct yaml_memory memory; /* owns what probes points to */
+	struct yaml_memory memory; /* memory of everything to which probes points */
 };
 
 /* Reads a regular file of at most 1 MiB. Returns 0, or -errno after logging the first error. */
 int yaml_file_load(struct yaml_file **ret, const char *path);
 void yaml_file_free(struct yaml_file *f);
 
-/* Returns the line of a key of probe i; of the probe itself when it has no such key or field is
- * NULL. i < 0: a key of the file. */
+/* Returns the line of a key of probe i; the line of the probe itself when it has no such key or
+ * field is NULL. i < 0: a key of the file. */
 int yaml_file_line(const struct yaml_file *f, int i, const char *field);
 
 #endif

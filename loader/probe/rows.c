@@ -36,9 +36,9 @@ static void rows_hot_take_over(struct rows *r, const struct gp_row *kept)
 		r->hot_count = kept->hot + 1u;
 }
 
-/* Completes a replacement of links in which the predecessor was killed: links of both generations
- * exist, and one of them counts. If any row has the new generation, all new links exist, so all
- * rows get it. */
+/* Completes a replacement of links during which the predecessor was killed: old and new links
+ * exist, but hits of only one generation count. If any row has the new generation, all new links
+ * exist, so all rows get the new generation. */
 static void rows_swap_take_over(struct rows *r)
 {
 	uint32_t newest = GENERATION_FIRST;
@@ -50,10 +50,11 @@ static void rows_swap_take_over(struct rows *r)
 		if (r->kernel->rows[i].gen)
 			__atomic_store_n(&r->kernel->rows[i].gen, newest, __ATOMIC_RELEASE);
 	r->generation = newest;
-	r->swapping = r->swapped = true; /* until rows_swapped() */
+	r->swapping = r->swapped = true; /* until rows_swapped() is called */
 }
 
-/* Sends the hits of a row again if the predecessor only counted them: the budget starts anew. */
+/* Sends the hits of a row again if the predecessor only counted them: the budget of this process
+ * starts at its first level. */
 static void rows_unsent_take_over(struct rows *r, size_t entry)
 {
 	struct entry *p = &r->entries[entry];
@@ -70,8 +71,8 @@ static void rows_take_over(struct rows *r)
 		size_t row = probe_table_index(r->probes, kept->probe);
 
 		if (row == probe_table_count(r->probes) || kept->hot >= GP_HOT_ROWS)
-			/* The predecessor was killed while it wrote this entry: the entry stays
-			 * unused. */
+			/* SIZE_MAX: the predecessor was killed while it wrote this entry, so the
+			 * entry stays unused. */
 			row = SIZE_MAX;
 		r->entries[r->count] = (struct entry){.row = row, .compiled = *kept};
 		r->entries[r->count].compiled.gen = r->entries[r->count].compiled.next = 0;
@@ -150,7 +151,7 @@ void rows_swapped(struct rows *r)
 {
 	for (size_t i = 0; i < r->count; i++)
 		__atomic_store_n(&r->kernel->rows[i].next, 0, __ATOMIC_RELEASE);
-	/* An aborted replacement: return to the generation before */
+	/* If the replacement was aborted, return to the previous generation */
 	r->generation -= r->swapping && !r->swapped;
 	r->swapping = r->swapped = false;
 }

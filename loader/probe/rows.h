@@ -18,10 +18,10 @@ struct rows; /* opaque */
 int rows_new(struct rows **ret, struct kernel *k, const struct probe_table *probes);
 void rows_free(struct rows *r);
 
-/* Replaces all links while they are in use: cookies requested after rows_swap_begin() belong to the
- * next generation, whose hits are ignored until rows_swap() makes them count instead of the old
- * ones; each hit counts exactly once. Call rows_swapped() once the old links are closed (or,
- * without rows_swap(), the new ones). */
+/* Replace all links while they are in use. Cookies requested after rows_swap_begin() belong to the
+ * next generation, whose hits are ignored. rows_swap() makes hits of the new generation count
+ * instead of the old one, so that each hit counts exactly once. Call rows_swapped() once the old
+ * links are closed (or, without rows_swap(), the new ones). */
 void rows_swap_begin(struct rows *r);
 void rows_swap(struct rows *r);
 void rows_swapped(struct rows *r);
@@ -44,8 +44,8 @@ void rows_runtime_set_ends(struct rows *r, const char *runtime);
 /* Returns the probe hash of a hot counter, 0 when it is unused. */
 uint32_t rows_hot_probe(const struct rows *r, size_t hot);
 
-/* Returns the probe hash of an entry in gp_rows, 0: unused. *ret_ends: hash of the probe that ends
- * the ranges begun by this one; 0: it begins none, or nothing ends them. */
+/* Returns the probe hash of an entry in gp_rows, 0: unused. *ret_ends: if the probe begins ranges,
+ * hash of the probe that ends them; otherwise, or if no probe ends them, 0. */
 uint32_t rows_probe(const struct rows *r, size_t entry, uint32_t *ret_ends);
 /* Makes hits of a row (index in the table) counted instead of sent, or sent again. Only for rows
  * that are sent. */

@@ -21,7 +21,7 @@
 #include "userspace/base/buffer.h"
 #include "userspace/base/clock.h"
 
-/* Limit of the time for reading paths in one call, enough for a thousand paths. */
+/* Limit of the time for reading paths in one request, enough for a thousand paths. */
 #define PATHS_NS 5000000ull
 #define VMAS_MAX (MAPPING_HELPER_BYTES / sizeof(struct gp_vma))
 

@@ -51,9 +51,9 @@ static inline bool mapping_same_file(const struct gp_vma *a, const struct gp_vma
 	return a->dev == b->dev && a->ino == b->ino && a->generation == b->generation;
 }
 
-/* mapping_list() and mapping_path() through the helper process a, for processes that may hold their
- * address space locked. The helper process keeps the descriptor of vmas; a NULL: no helper process.
- * -ETIMEDOUT: locked. */
+/* Like mapping_list() and mapping_path(), but helper process a reads, as the process pid may hold
+ * its address space locked. The helper process keeps the descriptor of vmas. a NULL: the calling
+ * process reads. Return -ETIMEDOUT if the address space is locked. */
 int mapping_list_by_helper(struct helper *a, const struct bpf_program *vmas, pid_t pid,
 			   struct gp_vma **ret);
 int mapping_path_by_helper(struct helper *a, pid_t pid, const struct gp_vma *vma, char *path,
@@ -61,15 +61,16 @@ int mapping_path_by_helper(struct helper *a, pid_t pid, const struct gp_vma *vma
 
 /* The paths of all files that a process maps, from one call of the helper process. */
 struct mapping_paths {
-	char *data; /* by address: start of a mapping (uint64_t), path of its file, 0 */
+	/* Entries in order of address: start of a mapping (uint64_t), path of its file, 0 */
+	char *data;
 	size_t len, at;
 };
 /* Reads paths for at most 5 ms, each as mapping_path_by_helper() would. Returns 0 or -errno; the
  * caller frees ret->data. */
 int mapping_paths_by_helper(struct helper *a, const struct bpf_program *vmas, pid_t pid,
 			    struct mapping_paths *ret);
-/* Returns the path of the file whose first mapping begins at start; NULL: not read. Call in rising
- * order of addresses: a smaller address than before is searched from the beginning. */
+/* Returns the path of the file whose first mapping begins at start; NULL: not read. Fast if called
+ * with rising addresses; for a smaller address than before, searches from the beginning. */
 const char *mapping_paths_get(struct mapping_paths *p, uint64_t start);
 
 /* Opens a descriptor that only names the mapped file (O_PATH). path is used where map_files is not

@@ -16,13 +16,13 @@
 #include "userspace/base/log.h"
 
 #define WORKERS_BUSY_MAX 4 /* limit of readers that work at the same time */
-/* Limit of readers, including those that can neither answer nor be killed. */
+/* Limit of readers, including those that neither answer nor can be killed. */
 #define WORKERS_MAX 8
 #define QUEUE_MAX   256
-/* Limit of the time for one request, ten times that of a large library on a cold, loaded machine.
- */
+/* Limit of the time for one request: ten times as long as a large library takes on a cold, loaded
+ * machine. */
 #define ANSWER_NS 8000000000ull
-/* A reader that still exists this long after SIGKILL is blocked in a file system. */
+/* A reader that still exists this long after SIGKILL counts as blocked in a file system. */
 #define HUNG_NS	     1000000000ull
 #define SOCKET_BYTES (1 << 20)
 
@@ -239,7 +239,7 @@ static bool reader_queue_serve(struct reader *r, struct reader_answer *ret)
 		w->target = q->ask.pid;
 		w->vma = q->ask.vma;
 		r->busy++;
-		/* A reader that is gone is noticed in reader_reply_receive(). */
+		/* Errors are ignored here: reader_reply_receive() notices that a reader is gone. */
 		(void)!send(w->fd, &q->ask, sizeof(q->ask), MSG_NOSIGNAL | MSG_DONTWAIT);
 		free(q);
 	}
@@ -248,8 +248,8 @@ static bool reader_queue_serve(struct reader *r, struct reader_answer *ret)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Receives one message. Returns the bytes of sites, -EAGAIN or -EIO. *ret_fd: descriptor from the
- * message, owned by the caller; -1: none. */
+/* Receives one message. Returns the number of bytes of its sites, -EAGAIN or -EIO. *ret_fd:
+ * descriptor from the message, owned by the caller; -1: none. */
 static ssize_t reader_reply_receive(struct reader *r, int fd, int *ret_fd)
 {
 	union {

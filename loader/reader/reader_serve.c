@@ -27,8 +27,8 @@
 
 #define INSN_MAX     16 /* limit of bytes that the kernel copies from a probed instruction */
 #define MEMORY_BYTES (1ull << 30)
-/* Distance past the end of a file, larger than any page: a page there is not the file's last
- * one. */
+/* Distance past the end of a file. It is larger than any page, so a page at this distance is never
+ * the last page of the file. */
 #define PAST_END_BYTES (1ll << 30)
 /* A reader that runs as another user is killed after this time; requests take less. */
 #define AS_USER_S    10
@@ -95,8 +95,8 @@ static void serve_sites_hold(int fd, struct site *sites, int count)
 
 		if (sites[i].state != GP_ATTACH_attached)
 			continue;
-		/* A second page after the end of the file needs no check: there is nothing to read.
-		 */
+		/* If the second page is past the end of the file, it needs no check: attaching does
+		 * not read it. */
 		if (known && serve_page_hold(fd, first, page) &&
 		    (first == last || lseek(fd, 0, SEEK_END) <= (off_t)last ||
 		     serve_page_hold(fd, last, page)))
@@ -108,7 +108,7 @@ static void serve_sites_hold(int fd, struct site *sites, int count)
 
 /* ---- files that only one user may read ------------------------------------------------------- */
 
-struct identity { /* real, effective, saved */
+struct identity { /* IDs of a process: real, effective and saved */
 	uid_t user[3];
 	gid_t group[3];
 	gid_t groups[GROUPS_MAX];
@@ -144,12 +144,13 @@ static int serve_identity_read(pid_t pid, struct identity *ret)
 	return 0;
 }
 
-/* Keeps the capabilities to read the memory of that process, and to ask which pages of a file are
- * in memory. Processes of the user cannot inspect this one. */
+/* Keeps the capabilities to read the memory of the process that maps the file, and to ask which
+ * pages of a file are in memory. Processes of its user cannot inspect this one. */
 static int serve_identity_keep(void)
 {
 	prctl(PR_SET_DUMPABLE, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* changing the user had reset this setting */
+	/* A change of the user resets this setting */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	return confine_capabilities(CONFINE_CAP(CAP_SYS_PTRACE) | CONFINE_CAP(CAP_FOWNER));
 }
 

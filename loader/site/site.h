@@ -18,7 +18,7 @@
 /* Limit of functions in one library that all rows together match. */
 #define SITES_FOUND_MAX 1024
 
-/* The place of a probe in a library */
+/* A probe in a library */
 struct site {
 	size_t row; /* index in the probe table */
 	uint64_t offset;
@@ -32,7 +32,7 @@ struct site {
 	uint64_t followed;
 };
 
-/* Returns true when the site has links, or is to have them. */
+/* Returns true when the site has links, or has still to be attached. */
 static inline bool site_linked(const struct site *site)
 {
 	return site->state == GP_ATTACH_attached || site->state == GP_ATTACH_counted;
@@ -46,13 +46,14 @@ static inline bool site_open(const struct site *site)
 }
 
 /* Finds a site for each function found, and one with state absent, failed or refused for each row
- * without any. rows: indexes in the table. A row with texts whose symbol is missing is searched by
- * them (site_text.c); its error is the reason when that fails (enum gp_table_error). Returns the
- * number of sites (*ret is malloc'd), or -errno when the file cannot be read as ELF. */
+ * without a function. rows: indexes in the table. If a row has texts and its symbol is missing, the
+ * function is searched by them (site_text.c); site.error has the reason when that fails (enum
+ * gp_table_error). Returns the number of sites (*ret is malloc'd), or -errno when the file cannot
+ * be read as ELF. */
 int sites_find(const struct probe_table *probes, const size_t *rows, size_t n,
 	       const char *cache_dir, int fd, struct site **ret);
 
-/* Like sites_find(), for one function of a row with `follow` that a call reported to begin at an
+/* Like sites_find(), for a row with `follow`: a call has reported that a function begins at this
  * offset in the file. Refused (-ENOENT) unless a function does begin there: the kernel accepts any
  * offset, and a probe inside an instruction breaks every process that maps the file. */
 int sites_find_at(const struct probe_table *probes, size_t row, uint64_t offset, int fd,

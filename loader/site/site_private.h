@@ -6,7 +6,7 @@
 #include "loader/elf/elf_symbol.h"
 #include "loader/site/site.h"
 
-/* Chooses instruction and state for a function that was found. */
+/* Chooses the instruction to probe in a function that was found, and the state of the site. */
 void site_choose(struct elf_file *ef, const struct probe_row *row, const struct elf_found *found,
 		 struct site *site);
 /* Attaches a followed function by a link of its own, whose name does not depend on what else is
@@ -14,13 +14,13 @@ void site_choose(struct elf_file *ef, const struct probe_row *row, const struct 
 void site_attach_followed(struct site *site, const struct probe_table *probes,
 			  const struct kernel *k, struct attach *at, const struct gp_vma *file,
 			  uint64_t tag, int fd);
-/* Returns true when the site is to be kept. Only the first site of several is kept that would run
- * the same program at the same offset (two rows, or aliases of one function), as each call would be
- * reported twice. */
+/* Returns true when the site is to be kept. If several sites would run the same program at the same
+ * offset (two rows, or aliases of one function), only the first of them is kept, as each call would
+ * be reported twice. */
 bool site_first(const struct probe_table *probes, const struct site *sites, size_t n,
 		struct site *site);
-/* Adds sites of rows with texts, if the file has symbols for none of them. Returns the new number
- * of sites; there is room for one for each row. */
+/* If the file has no symbol for any row with texts, adds their sites. Returns the new number of
+ * sites; there is room for one for each row. */
 int sites_add_texts(const struct probe_table *probes, const size_t *rows, size_t n,
 		    const char *cache_dir, int fd, struct elf_file *ef, struct site *sites,
 		    int count);

@@ -23,15 +23,17 @@
 #include "userspace/base/hash.h"
 
 #define WHAT "site text 1" /* increase the number when results of the search change */
-/* Limit of the distance from the begin of a function to the load. */
+/* Limit of the distance (bytes) from the begin of a function to the instruction that loads a text's
+ * address. */
 #define NEAR_BYTES    128
-#define TEXT_BYTES    96 /* limit of a text, with its terminator */
+#define TEXT_BYTES    96 /* limit of bytes of a text, with its terminator */
 #define CHUNK_BYTES   (1u << 20)
 #define OVERLAP	      128
 #define ADDRESSES_MAX 256  /* limit of addresses at which texts are in the file */
 #define LOADS_MAX     4096 /* limit of instructions that load such an address */
 #define LEA_BYTES     7
-/* Time of one attempt, less than the 8 s of a reader; a cold disk may need several attempts. */
+/* Limit of the time of one search, less than the 8 s that a reader has; a cold disk may need
+ * several searches. */
 #define TRY_NS 5000000000ull
 /* Limit of CPU time, for hostile files. Real files take one second on a slow CPU. */
 #define CPU_NS 4000000000ull
@@ -46,8 +48,8 @@ struct text_search {
 	const struct elf_file *ef;
 	const struct site_want *want;
 	size_t wants;
-	struct elf_found *found; /* the function found for each want */
-	bool *twice;		 /* by want: several functions load a text of the want */
+	struct elf_found *found; /* by index in want: the function that was found */
+	bool *twice;		 /* by index in want: several functions load one of the texts */
 	char prefix[TEXT_BYTES]; /* the beginning that all texts share */
 	size_t prefix_len;
 	struct text_address at[ADDRESSES_MAX];
@@ -249,9 +251,8 @@ struct text_ask {
 	size_t n;
 };
 
-/* Searches the file, and makes the entries for the cache. In an entry with .want i, .offset is the
- * function of want i. An entry with .want i + n says that several functions have the texts of want
- * i. */
+/* Searches the file, and makes the entries for the cache. Entry .want = i has the offset of the
+ * function for ask->want[i]. Entry .want = i + n means that several functions have its texts. */
 static int text_answer(const void *ctx, int fd, struct elf_found **ret)
 {
 	const struct text_ask *ask = ctx;

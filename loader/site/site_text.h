@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A function to be found: it loads one of these texts; NULL ends them. */
+/* A function to be found: it loads the address of one of these texts. NULL ends the list. */
 struct site_want {
 	const char *const *texts;
 };
-/* Result for a want: more than one function has one of its texts */
+/* Result if several functions load one of the texts */
 #define SITE_TEXT_TWICE UINT64_MAX
 /* Finds the functions that load the address of a text near their begin; cached like symbols
  * (symbol_cache_find()). ret: file offsets of n functions; 0: none. Returns 0 or -errno;

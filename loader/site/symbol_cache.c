@@ -16,7 +16,7 @@
 #include "userspace/base/log.h"
 #include "userspace/base/path.h"
 
-/* Increase the number when the layout or the rules of the search change. */
+/* Increase the number when the layout of entries or the rules of the search change. */
 #define CACHE_MAGIC  "gpsym01"
 #define ENTRIES_MAX  512 /* the directory is emptied when it has this many files */
 #define SYMBOLS_MAX  65536
@@ -28,7 +28,7 @@ struct cache_head {
 	char magic[8];
 	uint64_t dev, ino, size;
 	int64_t mtime_s, mtime_ns, ctime_s, ctime_ns;
-	uint64_t wants; /* hash of the names, and which are prefixes */
+	uint64_t wants; /* hash of the names to find, and of which are prefixes */
 	uint64_t count;
 	uint64_t sum; /* hash of the entries */
 };
