@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* examine.bpf.c - what a few threads wait for, and which processes run while they could. Attached
- * for some seconds only, as the programs run at each switch and wakeup of the machine. Sums are
- * kept in maps; nothing is sent. */
+/* examine.bpf.c - measures what a few threads wait for, and which processes run while these threads
+ * wait for a CPU. Attached for some seconds only, as the programs run at each switch and wakeup of
+ * the machine. Sums are kept in maps; nothing is sent. */
 #include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -30,7 +30,7 @@ struct task_struct___exam {
 	struct thread_info thread_info;
 };
 
-struct task_struct___cpu { /* before bcf9033e5449 (v5.16) */
+struct task_struct___cpu { /* as in kernels before v5.16 (bcf9033e5449) */
 	unsigned int cpu;
 };
 
@@ -77,7 +77,7 @@ struct request {
 
 #pragma clang attribute pop
 
-#define GP_AF_INET   2 /* include/linux/socket.h */
+#define GP_AF_INET   2 /* as in the kernel's include/linux/socket.h */
 #define GP_AF_INET6  10
 #define GP_TYPE_SOCK (0140000 >> 12)
 
@@ -215,7 +215,8 @@ static __always_inline struct sock *gp_exam_sock(struct file *file, struct gp_ex
 	return sock;
 }
 
-/* Makes the entry of a reason, with the name of its file, while the thread is current. */
+/* Adds an entry for a reason of waits, with the name of its file. The thread that begins to wait
+ * must be current. */
 static __always_inline void gp_exam_wait_new(struct gp_exam_key *key, struct file *file,
 					     struct sock *sock)
 {
@@ -258,8 +259,8 @@ static __noinline int gp_exam_sleeps(struct task_struct *task, struct gp_exam_th
 
 /* ---- events of a thread ---------------------------------------------------------------------- */
 
-/* Takes the first event of a thread that was not on a CPU when the examination began. woken: it
- * waited for a CPU then; else it slept. */
+/* Handles the first event of a thread that was not on a CPU when the examination began. woken: the
+ * thread was waiting for a CPU then; otherwise it was asleep. */
 static __always_inline void gp_exam_first(struct gp_exam_thread *t, __u32 i, bool woken)
 {
 	if (t->seen)

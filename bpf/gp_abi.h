@@ -63,7 +63,7 @@ struct gp_rec {
 /* A probed function was entered. sp is the stack pointer, which shows how calls nest on a thread: a
  * nested call has a lower one. */
 struct gp_hit {
-	/* for roles on_ready and execute: the third captured value, if there is one, instead */
+	/* Stack pointer. For roles on_ready and execute with a third captured value: that value */
 	__u64 sp;
 	__u64 arg[2];
 };
@@ -161,8 +161,8 @@ struct gp_map {
 };
 
 /* A watched process opened or closed a regular file that may be a checkpoint, because of its name
- * or its size, or because a watched process wrote it before. bytes, mtime_ns and path are as of
- * this record. */
+ * or its size, or because a watched process wrote it before. bytes, mtime_ns and path were read
+ * when the record was written. */
 struct gp_file {
 	__u64 dev, ino; /* numbers of the kernel: dev is major << 20 | minor */
 	__u64 bytes;	/* size of the file */
@@ -453,7 +453,7 @@ enum gp_container {
 /* An event of a pod on this node, or of the node itself, that may end processes. It can become the
  * cause of a disruption. */
 struct gp_notice {
-	__s64 at_ns; /* UTC, as it was reported; 0: unknown */
+	__s64 at_ns; /* time of the event as reported, UTC; 0: unknown */
 	__u8 what;   /* enum gp_notice_kind */
 	__u8 over;   /* 1: the condition of the node has ended */
 	__u8 reserved[6];
@@ -492,8 +492,8 @@ struct gp_usage {
 
 /* How long the control group of a process, or the machine, lacked resources; all figures only grow.
  * stall_ns: time in which at least one thread lacked the resource ("some" in the kernel's
- * Documentation/accounting/psi.rst). It is of the control group if the kernel measures that,
- * otherwise of the machine. */
+ * Documentation/accounting/psi.rst). The figures are of the control group if the kernel measures
+ * it, otherwise of the machine. */
 struct gp_pressure {
 	/* Time without a CPU because the CPU quota of the control group was used up. */
 	__u64 throttled_ns;
@@ -523,12 +523,12 @@ struct gp_ras {
 	char text[GP_RAS_MAX]; /* NUL-terminated */
 };
 
-/* Data loader of a training process while training waits for it: what its worker processes used and
- * waited for since the record before, a second ago. Of the workers that do not run, it was read
- * once in that second what they wait for. */
+/* Use of resources by the worker processes of a data loader. Written once a second while training
+ * waits for the data loader. Times are since the previous record. For workers that do not run, the
+ * reason of their wait was read once in that time. */
 struct gp_input {
-	__u64 span_ns;			  /* length of that second; 0: there is no record before */
-	__u64 cpu_ns, wait_ns, block_ns;  /* of all workers: as in gp_usage */
+	__u64 span_ns;			  /* time since the previous record; 0: there is none */
+	__u64 cpu_ns, wait_ns, block_ns;  /* sums over all workers; see gp_usage */
 	__u64 top_cpu_ns, top_wait_ns;	  /* of the worker that worked and waited most */
 	__u64 top_block_ns;		  /* of that worker */
 	__u64 main_cpu_ns, main_block_ns; /* of the training thread */
@@ -538,9 +538,9 @@ struct gp_input {
 	__u32 cores;	/* CPUs that the process may use, in hundredths; 0: unknown */
 	__u16 workers;	/* worker processes */
 	__u16 busy;	/* workers that were on a CPU, or waited for one, for 90 % of the second */
-	__u16 disk;	/* other workers: wait for a file or a disk */
-	__u16 network;	/* wait for a socket */
-	__u16 sleeping; /* sleep for a time */
+	__u16 disk;	/* workers that wait for a file or a disk */
+	__u16 network;	/* workers that wait for a socket */
+	__u16 sleeping; /* workers that sleep for a time */
 	__u16 reserved;
 	__u32 flags; /* GP_INPUT_* */
 };
@@ -552,13 +552,13 @@ struct gp_input {
 struct gp_line {
 	__u64 at_ns;	   /* instant of the sample, CLOCK_MONOTONIC */
 	__u32 span_us;	   /* time of the thread for which the sample stands */
-	__u32 line;	   /* of the user's own code; 0: unknown */
-	__u32 inner_line;  /* 0: unknown */
+	__u32 line;	   /* line in the user's own code; 0: unknown */
+	__u32 inner_line;  /* line of the innermost call; 0: unknown */
 	__u16 state;	   /* enum gp_line_state */
 	__u16 flags;	   /* GP_LINE_* */
-	char file[48];	   /* base name of the user's own file, innermost call; "": none */
+	char file[48];	   /* base name of the innermost file of the user's own code */
 	char function[48]; /* function in that file */
-	char inner_file[48], inner_function[48]; /* of the innermost call of all */
+	char inner_file[48], inner_function[48]; /* of the innermost call of any code */
 };
 enum gp_line_state {
 	GP_LINE_UNKNOWN = 0,
@@ -573,14 +573,15 @@ enum gp_line_state {
 #define GP_LINE_CALLED	8  /* a package has called the user's own code */
 #define GP_LINE_INPUT	16 /* the thread is in a data loader */
 #define GP_LINE_COLLECT 32 /* the garbage collector runs; only with GP_LINE_GIL */
-#define GP_LINE_LOCKED	64 /* the thread waits for that lock */
+#define GP_LINE_LOCKED	64 /* the thread waits for the global interpreter lock */
 
-/* An examination of a thread (tid): what it waited for in some seconds. Records gp_waited and
- * gp_instead with its largest parts follow. Names are hostile. */
+/* An examination of a thread (tid): what it waited for in some seconds. Records gp_waited (its
+ * longest waits) and gp_instead (processes that ran while it had no CPU) follow. Names are
+ * hostile. */
 struct gp_examined {
 	__u64 from_ns, to_ns;
-	__u64 runnable_ns; /* without a CPU; with gp_instead the processes that ran */
-	__u64 wait_ns[16]; /* asleep, by enum gp_wait */
+	__u64 runnable_ns; /* time ready to run, but without a CPU; see gp_instead */
+	__u64 wait_ns[16]; /* time asleep, by enum gp_wait */
 	__u64 block_ns;	   /* part of wait_ns: for block I/O, as the kernel counts it */
 	__u64 cost_ns;	   /* time in the programs of the examination, on the busiest CPU */
 	__s32 error;	   /* 0, or -errno: nothing was examined */
@@ -588,12 +589,12 @@ struct gp_examined {
 	struct gp_examined_device { /* block devices of the machine, most time first */
 		char name[16];	    /* "nvme0n1"; "": none */
 		__u64 ns, worst_ns; /* sum and largest of the times of its requests */
-		__u64 count, slow;  /* requests, and those of at least 10 ms */
+		__u64 count, slow;  /* number of requests; number of those of at least 10 ms */
 	} device[5];
 };
-#define GP_EXAMINED_DEAR   1 /* ended early, because it exceeded the overhead budget */
+#define GP_EXAMINED_DEAR   1 /* the examination exceeded the overhead budget and ended early */
 #define GP_EXAMINED_BLOCKS 2 /* block devices were examined */
-#define GP_EXAMINED_ASKED  4 /* it was made for gp-bpf explain */
+#define GP_EXAMINED_ASKED  4 /* the examination was made for gp-bpf explain */
 
 #define GP_WAIT_TYPES(X) /* id, name: what a thread sleeps for */                                  \
 	X(0, other)                                                                                \
@@ -619,20 +620,20 @@ enum gp_wait {
 /* A reason for which an examined thread (tid) slept. */
 struct gp_waited {
 	__u64 ns, worst_ns; /* sum and largest of the sleeps */
-	__u32 count, slow;  /* sleeps, and those of at least 10 ms */
+	__u32 count, slow;  /* number of sleeps; number of those of at least 10 ms */
 	__s32 syscall;	    /* -1: none */
 	__u8 wait;	    /* enum gp_wait */
 	__u8 reserved[3];
-	char name[128]; /* path, "pipe:[123]", "127.0.0.1:80"; "": none */
+	char name[128]; /* file: path, "pipe:[123]", "127.0.0.1:80"; "": none */
 };
 
 /* A process that ran on the CPU on which an examined thread (tid) waited to run. */
 struct gp_instead {
 	__u64 ns;
-	__u32 other; /* the process; 0: none did, the CPU was idle or a quota was used up */
+	__u32 other; /* process that ran; 0: the CPU was idle, or a quota was used up */
 	__u32 reserved;
 	char comm[GP_COMM_MAX];
-	char group[96]; /* its control group, the end of the path; "": unknown */
+	char group[96]; /* end of the path of its control group; "": unknown */
 };
 
 /* The accelerator of a training process, as its driver describes it. Figures that are 0 are
@@ -642,11 +643,11 @@ struct gp_device {
 	__u64 memory_used, memory_total; /* bytes, of all processes */
 	/* Uncorrected memory errors (ECC) since the driver was loaded; with GP_DEVICE_ERRORS. */
 	__u64 errors;
-	__u32 clock_mhz, clock_max_mhz; /* of its processors, now and at most */
+	__u32 clock_mhz, clock_max_mhz; /* clock of its processors: present, highest */
 	__u32 power_mw;
 	__u32 reasons; /* why the clock is lower than it could be: 1 << GP_DEVICE_REASONS */
 	__u16 celsius;
-	__u16 busy;    /* percent of the last second in which it worked; with GP_DEVICE_BUSY */
+	__u16 busy;    /* percent of the last second in which the device worked */
 	__u32 flags;   /* GP_DEVICE_* */
 	char name[24]; /* "GPU 3", "card1" */
 };

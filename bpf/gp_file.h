@@ -27,7 +27,8 @@
 
 /* A written file of at least this size (bytes) is reported, whatever its name. */
 #define GP_FILE_LARGE 65536
-/* maximum number of components of a path that are reported; the last ones */
+/* Maximum number of components of a path that are reported. From a longer path, the last components
+ * are reported. */
 #define GP_FILE_PARTS 8
 
 /* Limits of records per second and process: GP_FILES_KNOWN for files that watched processes wrote,
@@ -195,7 +196,7 @@ static __always_inline void gp_path_of(const struct file *file, char *ret)
 		bpf_probe_read_kernel(&path->text[(at & 0xff) + 1], len & 0xff, name.name);
 		dentry = parent;
 	}
-	if (!root) { /* the last component that was read may be the first one of the path */
+	if (!root) { /* find out if the last component that was read is the first one of the path */
 		bpf_core_read(&parent, sizeof(parent), &dentry->d_parent);
 		root = parent == dentry;
 	}
@@ -275,8 +276,8 @@ static __always_inline struct gp_file_rec *gp_file_rec(__u64 id, bool known)
 {
 	struct gp_file_rec *rec;
 
-	/* If no watched process wrote the file it is probably data, so it is not counted as a
-	 * loss. */
+	/* A file that no watched process wrote is probably training data, so its missing record is
+	 * not counted as a loss. */
 	if (gp_files_over(id >> 32, known)) {
 		if (known)
 			gp_lose(GP_LOSS_file_limited);

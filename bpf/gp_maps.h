@@ -52,7 +52,8 @@ struct {
 	__type(value, struct gp_thread);
 } gp_threads_fast SEC(".maps");
 
-/* Number of hits of rows with GP_ROW_ARMS, by slot. Rows with GP_ROW_ONCE compare it. */
+/* Number of hits of rows with GP_ROW_ARMS, by slot. When this number has changed, rows with
+ * GP_ROW_ONCE send another hit. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, GP_SLOTS);

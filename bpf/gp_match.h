@@ -108,7 +108,8 @@ static __always_inline bool gp_row_find_return(struct gp_regs *regs, struct gp_a
 	return at->row && (at->row->gen == gen || at->row->next);
 }
 
-/* Returns true if the hit counts, unless the row has a condition on a value (gp_match_only()). */
+/* Returns true if the hit counts. A condition of the row on a value is not checked here, but by
+ * gp_match_only(). */
 static __always_inline bool gp_match_link(struct gp_regs *regs, struct gp_at *at)
 {
 	at->id = bpf_get_current_pid_tgid();

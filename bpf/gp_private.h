@@ -144,12 +144,12 @@ struct gp_vma {
 #define GP_EXAM_DEVICES	 64
 #define GP_EXAM_SLOW_NS	 10000000ull /* a wait or request of this length counts as slow */
 #define GP_EXAM_NAME_MAX 40
-#define GP_EXAM_TIMED	 64 /* one of this many runs of a program is timed */
+#define GP_EXAM_TIMED	 64 /* only one of this many runs of a program is timed */
 /* Most time (ns) that a timed run counts: a longer one was interrupted, or its CPU was taken by the
  * host of a virtual machine. */
 #define GP_EXAM_TIMED_MAX 10000
 
-/* Read by each program at each run, so it is small. */
+/* The threads to examine. Each program reads this at each run, so it is small. */
 struct gp_exam_scan {
 	__u64 from_ns;	/* when the examination began */
 	__u64 until_ns; /* the programs do nothing after this time */
@@ -164,7 +164,7 @@ struct gp_exam_scan {
 enum gp_exam_call {
 	GP_EXAM_CALL_OTHER,
 	GP_EXAM_CALL_FD,   /* its first argument is a descriptor */
-	GP_EXAM_CALL_POLL, /* of the kind of poll(2) */
+	GP_EXAM_CALL_POLL, /* waits for many descriptors, like poll(2) */
 };
 
 struct gp_exam_key {   /* reason of a wait */
@@ -186,16 +186,16 @@ struct gp_exam_wait {
 	__u64 ns, worst_ns;
 	__u32 count, slow;
 	__u32 address; /* IPv4 address of the peer, in network order; 0: unknown */
-	__u16 port;    /* of the peer, in network order */
+	__u16 port;    /* port of the peer, in network order */
 	__u16 reserved;
 	char name[GP_EXAM_NAME_MAX]; /* last component of the file's path; hostile */
 };
 
 struct gp_exam_thread {
-	__u64 left_ns;	/* when it left its CPU; 0: it runs */
-	__u64 woken_ns; /* when it became runnable after that; 0: it sleeps */
+	__u64 left_ns;	/* when the thread left its CPU; 0: it runs */
+	__u64 woken_ns; /* when the thread became runnable after that; 0: it sleeps */
 	__u64 runnable_ns;
-	__u64 seen;		/* 1: it left a CPU, came to one, or was woken */
+	__u64 seen;		/* 1: the thread left a CPU, came to one, or was woken */
 	struct gp_exam_key key; /* reason of the present or last sleep */
 };
 
@@ -206,7 +206,7 @@ struct gp_exam_pair {
 
 struct gp_exam_ran {
 	__u64 ns;
-	__u64 comm[2]; /* of the process, 16 characters; hostile */
+	__u64 comm[2]; /* name of the process, 16 characters; hostile */
 };
 
 struct gp_exam_device {
@@ -214,9 +214,9 @@ struct gp_exam_device {
 };
 
 struct gp_exam_cpu {
-	__u64 since_ns; /* last switch on this CPU */
-	__u64 runs;	/* of all programs */
-	__u64 cost_ns;	/* time in them, estimated from those that are timed */
+	__u64 since_ns; /* time of the last switch on this CPU */
+	__u64 runs;	/* number of runs of all programs */
+	__u64 cost_ns;	/* time in the programs, estimated from the runs that are timed */
 };
 
 #endif

@@ -196,8 +196,8 @@ struct gp_signal_rec {
 };
 
 /* Limits of signal records per second and process: GP_SIGNALS_HANDLED for signals with a handler,
- * GP_SIGNALS_OTHER for signals that may end the process. The latter is larger, so that the signal
- * that ended the process is recorded. */
+ * GP_SIGNALS_OTHER for signals that may end the process. The second limit is larger, so that the
+ * signal that ended the process is recorded. */
 #define GP_SIGNALS_HANDLED 8
 #define GP_SIGNALS_OTHER   32
 

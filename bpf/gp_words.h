@@ -17,7 +17,7 @@
 	  0) /* a multi-tensor kernel of an optimizer; arg0 identifies the parameter list */       \
 	X(6, list_op,                                                                              \
 	  0) /* a multi-tensor operation of optimizers and other code (arg0: parameter list) */    \
-	X(7, amp_update, 0)   /* the gradient scaler decides; once per attempted step */           \
+	X(7, amp_update, 0)   /* the gradient scaler applies or skips a step */                    \
 	X(8, save_begin, 0)   /* a writer of checkpoints is opened (name: path, if it has one) */  \
 	X(9, save_end, 0)     /* a writer of checkpoints has finished */                           \
 	X(10, restore, 0)     /* a reader of checkpoints is opened */                              \
@@ -50,15 +50,15 @@
 					  (arg0: stream) */                                        \
 	X(33, suspend, 0)     /* device state of another process is suspended (arg0: pid) */       \
 	X(34, resume, 0)      /* device state of another process is resumed (arg0: pid) */         \
-	X(35, comm_end, 0)    /* a communicator is destroyed in order (arg0) */                    \
+	X(35, comm_end, 0)    /* a communicator (arg0) is destroyed in order */                    \
 	X(36, comm_error, 0)  /* a communicator has failed (arg0: communicator, arg1: error) */    \
 	X(37, table, 0)	      /* only on tapes of older versions */                                \
 	X(38, program_end, 0) /* a program (arg0) is destroyed; another one may get its number */  \
 	X(39, buffer_in, 0)   /* the host copies data into a buffer (arg0) */                      \
-	X(40, cached, 0)   /* at a return: a program came from a cache of compiled programs (arg0: \
-			      which; arg1: bytes); at an entry: it is about to, on this thread     \
-			      (arg0: its code, arg1; or its name) */                               \
-	X(41, param_op, 0) /* optimizers and other code update a parameter (arg0) by it */         \
+	X(40, cached, 0)   /* at a return: a program was loaded from a cache (arg0: the program;   \
+			      arg1: bytes); at an entry: loading a program from a cache begins on  \
+			      this thread (arg0: its code, arg1: bytes of code; or its name) */    \
+	X(41, param_op, 0) /* a parameter (arg0) is updated, by an optimizer or other code */      \
 	X(42, optimizer_new, 0) /* an optimizer is created */                                      \
 	X(43, grad_on,                                                                             \
 	  0) /* recording of gradients is switched on (arg0 is not 0) or off, for this thread */   \

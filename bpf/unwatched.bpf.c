@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* unwatched.bpf.c - reports a process that is not watched when it is about to map a library named
- * in a probe file. The node service finds jobs by these reports; only for it this object is
- * loaded. */
+ * in a probe file. The node service finds jobs by these reports; this object is loaded only for the
+ * node service. */
 #include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
