@@ -12,7 +12,8 @@ struct backoff_rule {
 	uint64_t most_ns;  /* the limit does not grow beyond this */
 	/* A pause is random, from this to the limit. 0: a pause equals the limit. */
 	uint64_t least_ns;
-	/* If the server asks for a longer pause, this is used instead; 0: no maximum. */
+	/* Longest pause that the server can ask for; a longer one is reduced to this. 0: no
+	 * limit. */
 	uint64_t asked_most_ns;
 };
 
@@ -22,9 +23,9 @@ struct backoff { /* zeroed: no failure yet. The caller zeroes it after a success
 
 #define BACKOFF_UNASKED (-1) /* value of asked_ms if the server does not say how long to wait */
 
-/* Counts a failure and returns the pause in ns. asked_ms: how long the server asks to wait
- * (Retry-After), or BACKOFF_UNASKED. Then the random pause is added to that time, unless it is
- * longer by itself. random: a number, 0 <= random < 1. */
+/* Counts a failure and returns the pause in ns. It is random. If the server asks for a longer
+ * pause, it is that pause plus the random one. asked_ms: the pause that the server asks for
+ * (Retry-After), or BACKOFF_UNASKED. random: a number, 0 <= random < 1. */
 uint64_t backoff_next(struct backoff *b, const struct backoff_rule *rule, int64_t asked_ms,
 		      double random);
 /* Returns a random number from 0 up to, but not including, 1. Thread-safe. */

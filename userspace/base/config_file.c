@@ -12,7 +12,7 @@
 
 #define CONFIG_KEY_MAX 128
 #define CONFIG_MAX     (1 << 20) /* bytes of a file */
-/* ms to wait for each part that another process writes to a pipe */
+/* If the file is a pipe: time (ms) to wait for each part from its writer */
 #define CONFIG_WAIT_MS 3000
 
 struct config_walk {

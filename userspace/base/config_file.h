@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /* Calls set(ctx, file, line, "steps.marker", value) for each scalar, in order; the items of a
- * sequence share their key. A file may have up to 1 MiB. Returns 0, or -errno after one logged
- * line; set() returns -errno to stop, having logged. */
+ * sequence share their key. A file may have up to 1 MiB. Returns 0, or -errno after logging the
+ * reason. set() may stop the reading: it logs the reason and returns -errno. */
 typedef int config_fn(void *ctx, const char *file, int line, const char *key, const char *value);
 int config_read(const char *file, config_fn *set, void *ctx);
 /* Reads a text in memory as config_read() reads a file. file: the name used in messages. */

@@ -24,10 +24,10 @@ int confine_privileges(void);
 
 enum confine_calls {
 	CONFINE_MACHINE, /* calls that change other processes or the machine: see confine.c */
-	CONFINE_READER,	 /* these calls, and starting programs, sockets, processes, signals */
+	CONFINE_READER,	 /* also starting programs and processes, sockets, and signals */
 };
-/* Makes these calls fail with EPERM from now on, and has them reported to the kernel's audit log.
- * clone3() fails with ENOSYS, because a filter cannot see its arguments. Includes
+/* Makes calls of the given kind fail with EPERM from now on, and has them reported to the kernel's
+ * audit log. clone3() fails with ENOSYS, because a filter cannot see its arguments. Includes
  * confine_privileges(). Returns 0, or -ENOSYS, -EINVAL... if the kernel does not support such
  * filters. */
 int confine_calls(enum confine_calls what);

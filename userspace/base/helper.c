@@ -22,8 +22,8 @@
 #include "userspace/base/proc_file.h"
 
 #define NS_PER_MS 1000000ull
-/* How long (ns) a call may take. Usually WAIT_NS, a hundred times what it takes to read the largest
- * process; WAIT_SHORT_NS if most of the last time was lost in such waits. */
+/* How long (ns) a call may take. Usually WAIT_NS, a hundred times as long as reading the largest
+ * process; WAIT_SHORT_NS if most of the recent time was lost in waits for answers. */
 #define WAIT_NS	      200000000ull
 #define WAIT_SHORT_NS 50000000ull
 /* Limit while the helper process is in state R: then the machine is loaded, and the process waits

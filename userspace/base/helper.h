@@ -2,8 +2,8 @@
 /* helper.h - runs system calls that may never return, in a helper process. Example: reading the
  * mappings, command line or environment of a process whose mmap lock is held (by a thread that
  * waits for a page which never comes) blocks the reader. The caller waits for an answer for a
- * limited time only; then the helper process is killed. One that cannot be killed is abandoned.
- * When there are 4 of those, every call fails until one of them ends. Not thread-safe. */
+ * limited time only; then the helper process is killed. A helper process that cannot be killed is
+ * abandoned. While there are 4 abandoned ones, every call fails. Not thread-safe. */
 #ifndef BASE_HELPER_H
 #define BASE_HELPER_H
 

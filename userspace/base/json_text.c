@@ -84,8 +84,8 @@ static void json_quote(struct buffer *b, char before, const char *text, char aft
 	b->len += (size_t)(to - from);
 }
 
-/* Begins a value, with a comma if necessary: the last byte in the buffer shows whether it is. After
- * a line feed there is none, because that ends an outermost object. */
+/* Begins a value, with a comma before it if necessary. The last byte in the buffer shows whether a
+ * comma is necessary. After a line feed it is not, because a line feed ends an outermost object. */
 static void json_key(struct buffer *b, const char *key)
 {
 	char last = b->len ? b->data[b->len - 1] : '\n';

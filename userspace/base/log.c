@@ -22,7 +22,7 @@
  * then drop lines. */
 #define LOG_WAIT_MS 500
 #define LOG_HELD    64 /* most lines that wait while a terminal shows a live view (log_hold()) */
-/* of the lines that wait, the oldest ones, which are not dropped in favour of later lines */
+/* When lines that wait must be dropped, this number of the oldest ones is kept */
 #define LOG_HELD_FIRST 32
 
 static struct {

@@ -15,8 +15,8 @@ void loop_free(struct loop *l); /* closes only descriptors that the loop opened 
 int loop_add_fd(struct loop *l, int fd, uint32_t events, loop_fn *fn, void *ctx);
 void loop_remove_fd(struct loop *l, int fd);
 int loop_add_timer(struct loop *l, uint64_t period_ns, loop_fn *fn, void *ctx);
-/* Changes the period of the timer that was added with fn and ctx. It starts now. Returns 0 or
- * -errno. */
+/* Changes the period of the timer that was added with fn and ctx. The new period starts now.
+ * Returns 0 or -errno. */
 int loop_set_timer(struct loop *l, uint64_t period_ns, loop_fn *fn, void *ctx);
 /* Adds a signal. It is blocked from now on; a child must unblock it before exec. */
 int loop_add_signal(struct loop *l, int signo, loop_fn *fn, void *ctx);

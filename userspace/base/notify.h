@@ -11,8 +11,8 @@ struct notify;
 
 /* Connects to the service manager named by NOTIFY_SOCKET. Removes that variable from the
  * environment, so that child processes cannot report in our name; also reads WATCHDOG_USEC and
- * WATCHDOG_PID. *ret is NULL if there is no service manager. Returns 0, or -errno after logging one
- * line. */
+ * WATCHDOG_PID. *ret is NULL if there is no service manager. Returns 0, or -errno after logging the
+ * reason. */
 int notify_open(struct notify **ret);
 void notify_close(struct notify *n); /* n may be NULL here and below */
 /* Sends a message such as "READY=1". Several lines are separated by newlines. */

@@ -316,7 +316,7 @@ static int path_folder_find(const char *path, mode_t mode, void (*made)(int fd, 
 	while (!err && more) {
 		more = path_walk_next(&w);
 		err = more < 0 ? more : *w.name ? path_walk_into(&w) : 0;
-		/* w->rest has components again if the last one was a link */
+		/* if the last component was a link, w->rest now has the components of its target */
 		more = *w.rest != '\0';
 	}
 	if (err && w.at >= 0)

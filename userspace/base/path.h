@@ -12,22 +12,23 @@
  *   or to the folder's owner; else -ENOTUNIQ.
  * - in a folder that others may write, an existing file must have one name only; else -EMLINK.
  *
- * These open through this file, for writing: lines, traces and tables of --export and of `report
- * --export csv` (line_writer.c, file_writer.c, csv.c, csv_store.c), event files
- * (tensorboard_folder.c), --html (page.c), tapes of `record` and --durable (tape.c, durable.c),
- * --output of `run` (child.c), the store (store.c), the queue of Cloud Monitoring (disk_queue.c),
- * --carry (carry_file.c), the symbol cache (symbol_cache.c), archives (cmd_bundle.c), and the
- * folders of unix sockets (listen.c, prometheus.c); for reading: --config and --web-config
- * (config_file.c), probe files (probe_yaml.c), libraries that are named (plan.c), tapes (tape.c),
- * logs of `account` (goodput_file.c), files of --on (hook_file.c), certificates (http_tls.c),
- * credentials (credentials.c, access.c, carry_map.c).
+ * These files are opened for writing by functions of this module: lines, traces and tables of
+ * --export and of `report --export csv` (line_writer.c, file_writer.c, csv.c, csv_store.c), event
+ * files (tensorboard_folder.c), --html (page.c), tapes of `record` and --durable (tape.c,
+ * durable.c), --output of `run` (child.c), the store (store.c), the queue of Cloud Monitoring
+ * (disk_queue.c), --carry (carry_file.c), the symbol cache (symbol_cache.c), archives
+ * (cmd_bundle.c), and the folders of unix sockets (listen.c, prometheus.c). These are opened for
+ * reading: --config and --web-config (config_file.c), probe files (probe_yaml.c), libraries that
+ * are named (plan.c), tapes (tape.c), logs of `account` (goodput_file.c), files of --on
+ * (hook_file.c), certificates (http_tls.c), credentials (credentials.c, access.c, carry_map.c).
  *
- * These do not: files of /proc, /sys (with --root, below it), /dev/kmsg and cgroups, which the
- * kernel makes; those of /etc that `bundle` reads (bundle_host.c, bundle_mask.c); libraries and
- * packages of a watched process, which helper processes read (mapping.c, package.c);
- * pins, below /sys/fs/bpf (pin.c); files that are opened without following links in a folder that
- * was opened here (track.c, tensorboard_held.c); the socket that `top` connects to (top_fetch.c).
- * SQLite opens the store's file by its name without links, after store.c has opened it. */
+ * These files are opened without this module: files of /proc, /sys (with --root, below it),
+ * /dev/kmsg and cgroups, which the kernel makes; those of /etc that `bundle` reads (bundle_host.c,
+ * bundle_mask.c); libraries and packages of a watched process, which helper processes read
+ * (mapping.c, package.c); pins, below /sys/fs/bpf (pin.c); files that are opened without following
+ * links in a folder that was opened here (track.c, tensorboard_held.c); the socket that `top`
+ * connects to (top_fetch.c). SQLite opens the store's file by its name without links, after store.c
+ * has opened it. */
 #ifndef BASE_PATH_H
 #define BASE_PATH_H
 

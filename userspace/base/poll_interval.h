@@ -17,7 +17,7 @@ struct poll_interval {
 	uint64_t period_ns;
 };
 
-/* Call at each poll. busy: there was activity since the last one. Returns true if the interval has
+/* Call at each poll. busy: there was activity since the last poll. Returns true if the interval has
  * changed. */
 bool poll_interval_changes(struct poll_interval *p, uint64_t now_ns, bool busy);
 
