@@ -139,7 +139,8 @@ void python_text(char *ret, size_t cap, const void *units, unsigned int kind, si
 		} else {
 			memcpy(&c, at, sizeof(c));
 		}
-		/* Half a surrogate stands for a byte of a file's name that is not UTF-8. */
+		/* CPython represents a byte of a file name that is not UTF-8 by half a surrogate
+		 * pair. */
 		if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000) || utf8_columns(c) < 0)
 			c = '?';
 		n = python_text_encode(c, bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* python_find.c - finds _PyRuntime. The interpreter and its library export it, because extension
- * modules are linked to it; its tables of symbols therefore lie in memory. */
+ * modules are linked to it, so its symbol can be found in their memory. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,8 @@
 #define CHAIN_MAX    4096
 #define NAME_BYTES   32
 #define COOKIE_PIECE 65536
-/* Limit of pieces of initialised data that are searched for the cookie */
+/* Limit of pieces of initialised data that are searched for the cookie with which _Py_DebugOffsets
+ * begins */
 #define COOKIE_PIECES 1024
 
 struct python_elf { /* an object in memory */
@@ -64,7 +65,8 @@ static bool python_elf_dynamic(struct python_elf *e, uint64_t base, const Elf64_
 	return e->hash && e->symbols && e->strings;
 }
 
-/* Returns false if there is no object; without symbols, e->hash is 0. */
+/* Reads the headers of the ELF object at `base`. Returns false if there is no object. If the object
+ * has no symbols, e->hash is 0. */
 static bool python_elf_open(struct python_elf *e, uint64_t base)
 {
 	Elf64_Phdr segments[SEGMENTS_MAX];
@@ -138,7 +140,8 @@ static uint64_t python_elf_symbol(const struct python_elf *e, const char *name)
 	return 0;
 }
 
-/* Searches initialised data, where the section .PyRuntime is. */
+/* Searches initialised data, which contain the section .PyRuntime, for the cookie of
+ * _Py_DebugOffsets. Returns its address; 0: not found. */
 static uint64_t python_elf_cookie(const struct python_elf *e)
 {
 	uint8_t *piece = malloc(COOKIE_PIECE);

@@ -15,10 +15,11 @@
 #define DEBUG_VERSION 1	  /* words of it */
 #define DEBUG_FREE    2
 #define OFFSET_MAX    (1u << 20)
-/* Word of _Py_DebugOffsets that has the offset of interpreter_state.gil_runtime_state */
+/* Index of the word of _Py_DebugOffsets that has the offset of
+ * interpreter_state.gil_runtime_state */
 #define DEBUG_GIL_3_13 15
 #define DEBUG_GIL_3_14 16
-/* interpreter_state.gc, gc.collecting */
+/* Indexes of the words that have the offsets of interpreter_state.gc and gc.collecting */
 #define DEBUG_GC_3_13	      10
 #define DEBUG_GC_3_14	      11
 #define DEBUG_COLLECTING_3_13 72
@@ -63,8 +64,8 @@ static const struct python_offsets offsets_table[] = {
 	 .text_ascii = 40, .text_compact = 56},
 };
 
-/* Words of _Py_DebugOffsets that have the offsets, by the declarations of struct _Py_DebugOffsets
- * in 3.13.0 and 3.14.10. */
+/* For each offset, the index of the word of _Py_DebugOffsets that has it, by the declarations of
+ * struct _Py_DebugOffsets in 3.13.0 and 3.14.10. */
 static const struct {
 	size_t field; /* offset of the member in struct python_offsets */
 	uint8_t in_3_13, in_3_14;

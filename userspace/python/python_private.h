@@ -12,7 +12,7 @@
 #define PYTHON_CODE_BYTES	     256 /* bytes read of a code object */
 /* Frames that are at most this many bytes apart are read in one piece. */
 #define PYTHON_FRAME_SPAN 512
-/* Limit of frames, with frames of C between those of Python */
+/* Limit of frames in a chain: there may be frames of C between those of Python */
 #define PYTHON_CHAIN_MAX (2 * PYTHON_FRAMES_MAX)
 
 /* A python_read_fn reads memory of a process: n ranges, in this order, with as little time between
@@ -58,7 +58,8 @@ struct python_offsets { /* offsets in bytes, from the beginning of the structure
 	 * co_linetable, co_code_adaptive (0: frame_last is a number) */
 	uint32_t code_function, code_file, code_first, code_lines, code_instructions;
 	uint32_t text_ascii, text_compact; /* sizeof PyASCIIObject, PyCompactUnicodeObject */
-	/* A frame whose owner has at least this value is one of C; 0: there are none of C */
+	/* A frame whose owner has at least this value is a frame of C; 0: this version has no
+	 * frames of C */
 	uint8_t owner_c;
 	uint8_t last_unit; /* unit of frame_last in bytes of code */
 	bool thread_has_cframe;

@@ -15,10 +15,11 @@
 #define INTERPRETERS_MAX 16
 #define PAGE		 4096ull
 #define THREADS_MAX	 4096
-#define LOCK_BYTES	 256 /* at least those of struct _gil_runtime_state */
+#define LOCK_BYTES	 256 /* at least the size of struct _gil_runtime_state */
 #define OWNER_GENERATOR	 1   /* FRAME_OWNED_BY_GENERATOR, from 3.11 on */
 
-/* Address of a PyThreadState, and of the one that holds its interpreter's lock */
+/* Address of a PyThreadState; holder: address of the PyThreadState that holds the lock of the same
+ * interpreter */
 struct python_state {
 	uint64_t address, holder, interpreter;
 };
@@ -125,7 +126,8 @@ static uint64_t python_holder(struct python_process *p, uint64_t interpreter)
 	return locked == 1 ? holder : 0;
 }
 
-/* Reads the list of threads, newest first. Returns their number; -EAGAIN: it changed meanwhile. */
+/* Reads the list of threads, newest first. Returns their number; -EAGAIN: the list changed while it
+ * was read. */
 static int python_threads_list(struct python_process *p, struct python_state *states)
 {
 	const struct python_offsets *at = &p->at;
@@ -272,12 +274,13 @@ static bool python_chain_again(struct python_process *p, uint64_t state, struct 
 		c->link[i] = python_frame_link(p, p->raw + p->raw_at[i]);
 		frame = c->link[i].previous;
 	}
-	/* A generator that has just yielded a value has no caller for a moment. */
+	/* A chain that ends with a generator may have changed: a generator that has just yielded a
+	 * value has no caller for a moment. */
 	return c->cut || (!frame && (!c->n || c->link[c->n - 1].owner != OWNER_GENERATOR));
 }
 
 /* Returns true if both chains have the same frames. The innermost frame may be at another
- * instruction; the others wait for it, so they may not. */
+ * instruction. The others may not, because they wait for the innermost one to return. */
 static bool python_chain_same(const struct python_chain *a, const struct python_chain *b)
 {
 	for (size_t i = 0; i < a->n; i++) {
@@ -378,8 +381,8 @@ static void python_thread_read(struct python_process *p, const struct python_sta
 	python_thread_frames(p, s->address, t);
 }
 
-/* Begins a dump. Returns the number of threads, newest first in *ret, which the caller frees also
- * after an error; otherwise as python_dump(). */
+/* Begins a dump. Sets *ret to the threads, newest first, which the caller frees also after an
+ * error. Returns their number, or an error of python_dump(). */
 static int python_dump_begin(struct python_process *p, struct python_state **ret,
 			     char why[PYTHON_WHY_MAX])
 {
@@ -415,7 +418,7 @@ int python_dump(struct python_process *p, struct python_thread *threads, size_t 
 	return kept;
 }
 
-/* Reads by what a thread is known. Returns false if its memory cannot be read. */
+/* Reads the values that identify a thread. Returns false if its memory cannot be read. */
 static bool python_known_read(struct python_process *p, uint64_t state, struct python_known *ret)
 {
 	const struct python_offsets *at = &p->at;
@@ -427,8 +430,8 @@ static bool python_known_read(struct python_process *p, uint64_t state, struct p
 	return python_read(p, ranges, at->thread_native ? 3 : 2);
 }
 
-/* Reads the thread that was read last, without the list of threads. Returns false if it is no
- * longer that thread. */
+/* Reads the stack of the thread that was read last, without reading the list of threads. Returns
+ * false if thread tid is another one, or no longer has the same PyThreadState. */
 static bool python_dump_known(struct python_process *p, pid_t tid, struct python_thread *ret)
 {
 	const struct python_known *known = &p->known;

@@ -15,16 +15,16 @@
 
 #define TASKS_MAX    4096
 #define STATUS_BYTES 4096
-/* Offset of struct pthread.tid of glibc (its nptl): after a head of 704 bytes (x86_64) or 192, and
- * a list. Only read where CPython does not know the number itself. */
+/* Offset of tid in glibc's struct pthread (nptl): a head of 704 bytes (x86_64) or 192, and a list,
+ * are before it. Used only if CPython does not store the thread's id. */
 #ifdef __x86_64__
 #define PTHREAD_TID 720
 #else
 #define PTHREAD_TID 208
 #endif
 
-/* Reads the id that a thread has in its innermost pid namespace; 0: it is in our namespace only, or
- * the id cannot be read. */
+/* Reads the id that a thread has in its innermost pid namespace; 0: the thread is in our namespace
+ * only, or the id cannot be read. */
 static pid_t python_task_inner(pid_t pid, const char *task)
 {
 	char name[64], text[STATUS_BYTES], *line, *last;
