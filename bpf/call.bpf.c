@@ -28,7 +28,8 @@ struct {
 	__type(value, __u64);
 } gp_counters SEC(".maps");
 
-/* Which part of each counter is already on the tape: [slot][hot row]. Only user space uses it. */
+/* Value of each counter that is already recorded on the tape: [slot][hot row]. Only user space uses
+ * it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -356,6 +357,7 @@ struct gp_monitor_rec {
 	struct gp_monitor p;
 };
 
+/* State of sending the entries of one torch.monitor event */
 struct gp_monitor_at {
 	struct gp_walk walk;
 	__u64 id;

@@ -79,6 +79,7 @@ struct gp_range_begin {
 };
 #define GP_RANGE_ANONYMOUS 1 /* ranges of this runtime have no names */
 
+/* The range opened last on this thread was closed. */
 struct gp_range_end {
 	__u16 depth; /* depth in the range's range_begin */
 	__u16 flags;
@@ -529,7 +530,7 @@ struct gp_ras {
 struct gp_input {
 	__u64 span_ns;			  /* time since the previous record; 0: there is none */
 	__u64 cpu_ns, wait_ns, block_ns;  /* sums over all workers; see gp_usage */
-	__u64 top_cpu_ns, top_wait_ns;	  /* of the worker that worked and waited most */
+	__u64 top_cpu_ns, top_wait_ns;	  /* times of the worker that worked and waited most */
 	__u64 top_block_ns;		  /* of that worker */
 	__u64 main_cpu_ns, main_block_ns; /* of the training thread */
 	__u64 pin_cpu_ns;		  /* of the thread that pins memory; 0: none, or idle */
@@ -560,6 +561,7 @@ struct gp_line {
 	char function[48]; /* function in that file */
 	char inner_file[48], inner_function[48]; /* of the innermost call of any code */
 };
+/* What the thread of a gp_line was doing */
 enum gp_line_state {
 	GP_LINE_UNKNOWN = 0,
 	GP_LINE_RUNS = 1,   /* on a CPU, or ready to run */
@@ -735,6 +737,7 @@ enum gp_kind {
 #undef X
 };
 
+/* Why nothing was watched */
 enum gp_gap_cause {
 	/* gp-bpf was not running, or did not read the rings for GP_SILENT_NS, so that the BPF
 	 * programs stopped sending. */
@@ -743,6 +746,7 @@ enum gp_gap_cause {
 	GP_GAP_CHANGED = 2,
 };
 
+/* Why gp-bpf ended */
 enum gp_end_reason {
 	GP_END_TARGETS_GONE = 0, /* all watched processes have ended */
 	GP_END_USER = 1,	 /* the user ended gp-bpf: q, ^C, SIGTERM */

@@ -27,6 +27,7 @@
  * and 2^56 ns after 1970 is in 1972. */
 #define GP_STRING_LONGEST (1ull << 56)
 
+/* State of reading an event: its next node, and what is known of the whole event */
 struct gp_walk {
 	__u64 name;    /* address of the text of the event's name */
 	__u64 node;    /* address of the next node */

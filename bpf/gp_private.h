@@ -36,8 +36,8 @@
 #define GP_LANE_COUNTERS (GP_SLOTS * GP_HOT_ROWS)
 #define GP_SECOND_NS	 1000000000ull /* all rate limits are per second */
 
-/* Value of gp_watched_fast at index tgid % GP_FAST_MAX; 0: no process. If another process has the
- * entry, a process is found in gp_watched, which contains all of them. */
+/* Value of gp_watched_fast at index tgid % GP_FAST_MAX; 0: no process. A process whose index is
+ * used by another one is found in gp_watched, which contains all watched processes. */
 #define GP_FAST(tgid, slot) ((__u64)(slot) << 32 | (tgid))
 
 /* Open ranges of a thread. It is the value of gp_threads (key: tid), or of gp_threads_fast at index
@@ -81,6 +81,7 @@ struct gp_swap_key {
 	__u32 tid, row;
 };
 
+/* Rate limit of a row in one process: records of the second that began at start_ns */
 struct gp_rate {
 	__u64 start_ns; /* start of the present second */
 	__u64 count;	/* number of records sent in the present second */
@@ -95,8 +96,9 @@ struct gp_name_key {
 	__u32 row, tgid;
 };
 
+/* Records with this name in the second of gp_rate */
 struct gp_name {
-	__u64 start_ns; /* start of the row's second in which `count` was counted */
+	__u64 start_ns; /* the second in which `count` was counted */
 	__u64 count;
 };
 
@@ -138,7 +140,7 @@ struct gp_vma {
 /* ---- examinations: the threads to examine, and the sums kept by examine.bpf.c ---------------- */
 
 #define GP_EXAM_THREADS	 16   /* threads examined at once */
-#define GP_EXAM_CALLS	 512  /* system calls below this number are distinguished */
+#define GP_EXAM_CALLS	 512  /* system calls below this number are reported separately */
 #define GP_EXAM_WAITS	 1024 /* (thread, reason of a wait) pairs that are kept */
 #define GP_EXAM_RAN	 1024 /* (thread, process that ran instead) pairs that are kept */
 #define GP_EXAM_DEVICES	 64
@@ -161,6 +163,7 @@ struct gp_exam_scan {
 	__u8 call[GP_EXAM_CALLS]; /* enum gp_exam_call of each system call */
 };
 
+/* What a system call waits for, as far as its arguments show */
 enum gp_exam_call {
 	GP_EXAM_CALL_OTHER,
 	GP_EXAM_CALL_FD,   /* its first argument is a descriptor */
@@ -182,6 +185,7 @@ struct gp_exam_key {   /* reason of a wait */
 #define GP_EXAM_INET   2    /* the file is a socket of IPv4 or IPv6 */
 #define GP_EXAM_KNOWN  4    /* the file was read, so that type, dev and ino are valid */
 
+/* Sum of the sleeps for one reason (gp_exam_key) */
 struct gp_exam_wait {
 	__u64 ns, worst_ns;
 	__u32 count, slow;
@@ -191,6 +195,7 @@ struct gp_exam_wait {
 	char name[GP_EXAM_NAME_MAX]; /* last component of the file's path; hostile */
 };
 
+/* State of an examined thread */
 struct gp_exam_thread {
 	__u64 left_ns;	/* when the thread left its CPU; 0: it runs */
 	__u64 woken_ns; /* when the thread became runnable after that; 0: it sleeps */
@@ -213,6 +218,7 @@ struct gp_exam_device {
 	__u64 count, slow, ns, worst_ns;
 };
 
+/* State of one CPU in an examination */
 struct gp_exam_cpu {
 	__u64 since_ns; /* time of the last switch on this CPU */
 	__u64 runs;	/* number of runs of all programs */

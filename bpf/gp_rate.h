@@ -18,7 +18,7 @@ struct {
 	__type(value, struct gp_rate);
 } gp_rates SEC(".maps");
 
-/* Which part of gp_rate.unsent is already on the tape. Only user space uses it. */
+/* Value of gp_rate.unsent that is already recorded on the tape. Only user space uses it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, GP_RATES_MAX);

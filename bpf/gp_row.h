@@ -25,6 +25,7 @@ struct gp_keep {
 	__u64 value, mask;
 };
 
+/* A row of the probe files: what a hit of its probe records, and when */
 struct gp_row {
 	__u32 probe; /* hash of the probe's id, which is copied into records */
 	/* Generation of the links that count: hits whose cookie has another one are ignored. */

@@ -177,7 +177,7 @@ enum gp_table_error {
 	X(0, unknown)                                                                              \
 	X(1, nop5)     /* since Linux 6.18 the kernel replaces it by a call: no trap */            \
 	X(2, emulated) /* push, nop, jmp and call: a trap, then the kernel emulates it */          \
-	X(3, stepped)  /* others: a trap, then single-stepped in another place */
+	X(3, stepped)  /* other instructions: a trap, then a single step of a copy */
 
 enum gp_insn {
 #define X(id, name) GP_INSN_##name = id,

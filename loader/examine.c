@@ -26,6 +26,7 @@ _Static_assert((int)EXAMINE_CALL_POLL == (int)GP_EXAM_CALL_POLL, "calls");
 #define RUN_NS	   30ull /* cost of calling a program; not in gp_exam_cpu.cost_ns */
 #define TYPE_SHIFT 12	 /* of gp_exam_key.type */
 
+/* The present or last examination */
 struct examine {
 	struct worker worker;
 	struct examine_bpf *bpf; /* NULL: not loaded yet */

@@ -33,7 +33,7 @@
 #define SETTLE_WAIT_MS 100
 
 struct loader {
-	struct pins *pins; /* NULL: nothing outlives this process */
+	struct pins *pins; /* for links and maps that outlive this process; or NULL */
 	struct kernel kernel;
 	struct unwatched *unwatched; /* NULL: unwatched processes are not reported */
 	struct hit_cost hit_cost;

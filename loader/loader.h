@@ -39,7 +39,8 @@ struct loader_config {
 	 * unwatched. */
 	bool unwatched;
 	struct preload *preload; /* borrowed, from loader_preload(); or NULL */
-	/* First pause before probes removed by the budget are tried again. */
+	/* Pause after which probes that the budget has removed are attached again for the first
+	 * time. */
 	uint64_t overhead_pause_ns;
 };
 
@@ -222,6 +223,7 @@ uint32_t loader_hit_cost_ns(struct loader *l, enum gp_insn insn, bool returns);
 #define EXAMINE_CALLS	512	       /* system calls below this number are reported separately */
 #define EXAMINE_MAX_NS	10000000000ull /* limit of the length of an examination */
 
+/* What a system call waits for, as far as its arguments show */
 enum examine_call {
 	EXAMINE_CALL_OTHER,
 	EXAMINE_CALL_FD,   /* the first argument is a descriptor */
@@ -232,6 +234,7 @@ struct examine_thread {
 	pid_t pid, tid;
 };
 
+/* Which threads to examine, and for how long */
 struct examine_request {
 	uint64_t length_ns; /* at most EXAMINE_MAX_NS */
 	int count;	    /* number of threads, 1 to EXAMINE_THREADS */
@@ -258,12 +261,14 @@ struct examine_wait {
 	char name[40];	  /* last component of the file's path; it may be cut */
 };
 
+/* A process that ran while an examined thread waited for a CPU */
 struct examine_ran {
 	uint64_t ns;   /* time that the process ran while the thread waited for a CPU */
 	uint32_t pid;  /* 0: no process ran: the CPU was idle */
 	char comm[16]; /* hostile; may lack a NUL */
 };
 
+/* Requests to a block device of the machine during an examination */
 struct examine_device {
 	uint64_t ns, worst_ns;
 	/* Number of all requests; number of requests that took at least 10 ms */
@@ -271,6 +276,7 @@ struct examine_device {
 	uint32_t major, minor;
 };
 
+/* Results of an examination, for each thread and for block devices */
 struct examine_result {
 	int error; /* 0, or -errno: nothing was examined */
 	uint64_t from_ns, to_ns;

@@ -33,6 +33,7 @@ struct pin {
 	bool waiting; /* the pin existed at the start and has not been claimed */
 };
 
+/* The pins of one state directory */
 struct pins {
 	char dir[64];
 	struct pin *list;

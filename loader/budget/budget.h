@@ -37,6 +37,7 @@ enum budget_level {
 	BUDGET_NO_CONFIRM, /* as BUDGET_NO_BULK, and group confirm is detached */
 };
 
+/* Why budget_fn is called */
 enum budget_event {
 	BUDGET_GIVEN_UP,
 	BUDGET_CAME_BACK,
@@ -56,6 +57,7 @@ struct budget_change {
 	uint64_t cost_ns;
 };
 
+/* How hits are handled, and whether the budget may remove their probes */
 enum budget_hits {
 	BUDGET_COUNTED,
 	/* Hits sent as records. The budget may have hits of group confirm counted instead. */

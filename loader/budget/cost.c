@@ -156,6 +156,7 @@ enum cost_state cost_row(const struct cost *c, const struct probe_row *row)
 
 #define ASKED 256 /* entries in the cache of cost_is_watched(); a process has entry pid % ASKED */
 
+/* Arguments of cost_second(), and a cache of the answers of watched() */
 struct second {
 	struct cost *cost;
 	bool (*watched)(void *ctx, pid_t pid);

@@ -6,6 +6,7 @@
 
 #include "loader/budget/count.h"
 
+/* State of reading the counters; arrays are indexed by counter, cause of loss or slot */
 struct counts {
 	const struct kernel *kernel;
 	const struct rows *rows;

@@ -13,7 +13,7 @@
 
 #define ELF_SEGMENTS_MAX 64
 
-struct elf_segment { /* a PT_LOAD segment, the part in the file */
+struct elf_segment { /* the part of a PT_LOAD segment that is in the file */
 	uint64_t vaddr, offset, size;
 	bool executable, writable;
 };

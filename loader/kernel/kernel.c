@@ -134,8 +134,8 @@ static int kernel_maps_adopt(const struct call_bpf *call, struct pins *pins)
 	return err;
 }
 
-/* Creates the maps that loading the call object would create, so that the life object can be loaded
- * in parallel. */
+/* Creates the maps of the call object before that is loaded. So the life object, which also uses
+ * them, can be loaded in parallel. */
 static int kernel_maps_make(const struct call_bpf *call)
 {
 	char name[PIN_NAME_MAX];

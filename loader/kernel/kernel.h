@@ -13,8 +13,8 @@
 #include "bpf/gp_private.h"
 #include "loader/attach/attach.h"
 
-/* In the order of attaching: ends before begins and returns before entries, so that every recorded
- * begin can end. */
+/* Kinds of programs, in the order in which they are attached: ends before begins and returns before
+ * entries, so that every recorded begin can end. */
 enum kernel_program {
 	KERNEL_RANGE_END,
 	KERNEL_COUNT,
@@ -48,8 +48,8 @@ struct kernel {
 	int watched_fd, free_slots_fd, open_calls_fd, threads_fd, threads_fast_fd;
 	int ring_call_fd, ring_life_fd;
 	size_t ring_call_bytes, ring_life_bytes;
-	bool adopted;	   /* the maps were made by a predecessor, and their content continues */
-	uint64_t programs; /* hash of the loaded programs */
+	bool adopted;	       /* the maps and their content come from a predecessor */
+	uint64_t programs;     /* hash of the loaded programs */
 	bool programs_changed; /* the links of a predecessor run programs that differ from these */
 	struct kernel_objects *objects; /* private */
 };

@@ -204,7 +204,7 @@ static void library_attach(struct libraries *ls, struct library *lib, struct rea
 			rows_runtime_set_ends(d->rows, row->runtime);
 		if (lib->program && lib->sites[i].state == GP_ATTACH_absent)
 			lib->sites[i].error = -GP_ERROR_LINKED;
-		/* Do not report it yet: a later search may find the function */
+		/* Do not report the site if a later search may still find the function */
 		if (!site_open(&lib->sites[i]))
 			library_report_site(ls->deps, lib, &lib->sites[i]);
 	}

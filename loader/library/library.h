@@ -22,7 +22,7 @@ struct library_deps { /* all borrowed */
 	struct attach *attach;
 	struct reader *reader;
 	struct helper *helper;	 /* NULL: gp-bpf reads /proc of other processes itself */
-	struct pins *pins;	 /* NULL: nothing outlives this process */
+	struct pins *pins;	 /* for links that outlive this process; or NULL */
 	const struct cost *cost; /* NULL: no limit of cost, so everything is attached */
 	loader_attach_fn *on_attach;
 	void *ctx;

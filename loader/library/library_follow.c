@@ -31,11 +31,12 @@
 struct source {
 	uint32_t probe;
 	int capture;
-	/* Capture of this row whose value must be among the recent values of probe `with` */
+	/* Index of the capture of `probe` whose value must be among the recent values of probe
+	 * `with` */
 	int own;
 	/* Hash of the probe whose values of capture `its` are remembered; 0: no `join`. */
 	uint32_t with;
-	int its; /* capture of probe `with` */
+	int its; /* index of the capture of probe `with` */
 	size_t row;
 };
 

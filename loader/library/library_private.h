@@ -61,6 +61,7 @@ struct users;
 
 struct mapping_paths;
 
+/* All files that watched processes map executable */
 struct libraries {
 	const struct library_deps *deps;
 	struct table *files; /* library_key() -> struct library */

@@ -19,6 +19,7 @@
 #define OWNED_MAX  ((2 * GP_ROWS_MAX + FILES_MAX) * OWNED_EACH)
 #define OWNED_KEEP (2 * GP_KEEP * GP_ROWS_MAX) /* lists that probe_table_keep() allocates */
 
+/* All rows of the probe files, and the memory that they point to */
 struct probe_table {
 	struct yaml_file *files[FILES_MAX]; /* own all texts to which rows point */
 	size_t files_count;

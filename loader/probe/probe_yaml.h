@@ -78,6 +78,7 @@ struct yaml_probe { /* optional texts are NULL when absent */
 	struct yaml_capture *only;
 };
 
+/* The content of a file */
 struct yaml_probes {
 	const int *lines;
 	char *runtime;

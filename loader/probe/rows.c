@@ -16,6 +16,7 @@ struct entry {
 	bool unsent;		/* hits of this entry were ever counted instead of sent */
 };
 
+/* The used entries of gp_rows */
 struct rows {
 	struct kernel *kernel;
 	const struct probe_table *probes;

@@ -64,8 +64,8 @@ void reader_free(struct reader *r);
 
 /* Queues a request. Returns 0, or -EBUSY: too many are waiting. */
 int reader_ask(struct reader *r, const struct reader_ask *ask);
-/* Returns 1 and an answer, or 0 when there is none now. Never blocks. Verifies by the kernel's own
- * numbers that the file read is the one mapped (vmas: as for mapping_list()). */
+/* Returns 1 and an answer, or 0 when there is none now. Never blocks. Verifies by the kernel's
+ * device and inode numbers that the file read is the one mapped (vmas: as for mapping_list()). */
 int reader_next(struct reader *r, const struct bpf_program *vmas, struct reader_answer *ret);
 /* Waits until there may be an answer, or room for a request. */
 void reader_wait(struct reader *r, int timeout_ms);

@@ -8,8 +8,8 @@
 
 /* Head of an answer from a reader process */
 struct reader_reply {
-	/* Address at which the reader maps the file, by which the caller finds the kernel's
-	 * numbers of the file. */
+	/* Address at which the reader maps the file. By this the caller finds the kernel's device
+	 * and inode numbers of the file. */
 	uint64_t map_start;
 	int32_t error;
 	uint16_t by_path;

@@ -18,6 +18,7 @@
 #define ARCHIVE_GROWTH 1024
 #define ARCHIVE_SLACK  ((size_t)1 << 20)
 
+/* An archive that is being written or read */
 struct archive {
 	struct buffer *out;	       /* NULL when reading */
 	size_t start;		       /* where the archive begins in out */

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+/* Limits of the pauses */
 struct backoff_rule {
 	uint64_t first_ns; /* upper limit of the first pause; the limit doubles with each failure */
 	uint64_t most_ns;  /* the limit does not grow beyond this */

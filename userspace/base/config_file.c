@@ -15,6 +15,7 @@
 /* If the file is a pipe: time (ms) to wait for each part from its writer */
 #define CONFIG_WAIT_MS 3000
 
+/* State of reading a file: the dotted key that the walk has reached */
 struct config_walk {
 	const char *file;
 	char key[CONFIG_KEY_MAX];

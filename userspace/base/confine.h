@@ -22,6 +22,7 @@ bool confine_has(uint64_t caps);
  * capabilities have no effect. */
 int confine_privileges(void);
 
+/* Kinds of system calls that can be denied */
 enum confine_calls {
 	CONFINE_MACHINE, /* calls that change other processes or the machine: see confine.c */
 	CONFINE_READER,	 /* also starting programs and processes, sockets, and signals */

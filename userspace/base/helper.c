@@ -45,6 +45,7 @@ struct answer {
 	uint64_t cpu_ns;
 };
 
+/* The caller's side of a helper process */
 struct helper {
 	pid_t pid; /* 0: none */
 	int fd;
@@ -88,7 +89,8 @@ int helper_settle(const char *name, int *fd, int keep, uint64_t caps)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), kept = keep < 0 ? null : keep, from, to;
 	sigset_t all;
 
-	/* so that ^C on the terminal only ends the parent process, which then ends this one */
+	/* Block all signals: ^C on the terminal then ends only the parent process, which ends this
+	 * one. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_NAME, name);
@@ -167,8 +169,8 @@ static void helper_kill(struct helper *a)
 	a->pid = 0;
 }
 
-/* Removes the helper processes that have ended from `stuck`. Returns true if another one may be
- * abandoned. */
+/* Removes helper processes that have ended from `stuck`. Returns true if `stuck` has room for
+ * another one. */
 static bool helper_reap(struct helper *a)
 {
 	bool room = false;

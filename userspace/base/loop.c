@@ -15,6 +15,7 @@
 
 enum source_type { SOURCE_FD, SOURCE_TIMER, SOURCE_SIGNAL };
 
+/* A descriptor, timer or signalfd that the loop waits for */
 struct source {
 	struct source *next;
 	enum source_type type;

@@ -23,6 +23,7 @@
 #define FIFO_TURN_MS  20
 #define WALK	      (O_PATH | O_CLOEXEC | O_NOFOLLOW)
 
+/* State of opening a path, one component after the other */
 struct walk {
 	int at; /* descriptor of the folder that the walk has reached */
 	char rest[PATH_MAX];

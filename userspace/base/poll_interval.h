@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Settings and state of a poll interval */
 struct poll_interval {
 	uint64_t often_ns, seldom_ns; /* the short and the long interval */
 	/* after this time without activity the long interval is used */

@@ -22,6 +22,7 @@ ssize_t proc_read(int fd, void *buf, size_t len);
  * -errno. */
 ssize_t proc_slurp(const char *root, pid_t pid, const char *name, char *buf, size_t cap);
 
+/* The used fields of /proc/PID/stat */
 struct proc_stat {
 	char comm[64]; /* escaped */
 	uint32_t parent;

@@ -17,6 +17,7 @@ enum yaml_part_kind {
 	YAML_PART_END,	 /* the end of the text */
 };
 
+/* A part of a YAML text */
 struct yaml_part {
 	enum yaml_part_kind kind;
 	int line;	  /* from 1 */

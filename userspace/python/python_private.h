@@ -112,6 +112,7 @@ struct python_known { /* the thread that python_dump_thread() read last */
 	uint64_t state, interpreter, pthread, native;
 };
 
+/* State for reading the Python stacks of one process */
 struct python_process {
 	pid_t pid;
 	python_read_fn *read;
