@@ -18,24 +18,25 @@
 #include "userspace/base/proc_file.h"
 
 #define ENVIRON_MAX (1 << 20)
-/* Ancestors among which sudo is searched: its monitor or a shell may be between it and gp-bpf. */
+/* Limit of gp-bpf's ancestors that are checked for a sudo process: sudo's monitor or a shell may be
+ * between them. */
 #define SUDO_DEPTH 4
 
-/* The user that runs CMD */
+/* The user that runs CMD: name, ids and environment */
 struct identity {
 	bool change;
 	uid_t uid;
 	gid_t gid;
 	char name[64];
-	char **environment; /* NULL: the environment of gp-bpf */
+	char **environment; /* NULL: CMD gets the environment of gp-bpf */
 	char *block;	    /* memory that environment points into */
 };
 
-/* Signals that would end gp-bpf when it writes: to a pipe without reader, or to a file at its size
- * limit. */
+/* Signals that would end gp-bpf when it writes to a pipe without a reader (SIGPIPE), or to a file
+ * at its size limit (SIGXFSZ). */
 static const int ignored[] = {SIGPIPE, SIGXFSZ};
 #define IGNORED (sizeof(ignored) / sizeof(ignored[0]))
-static struct sigaction were[IGNORED]; /* the caller's dispositions */
+static struct sigaction were[IGNORED]; /* dispositions before child_ignore(), restored for CMD */
 
 void child_ignore(void)
 {
@@ -62,8 +63,8 @@ static pid_t child_sudo_above(void)
 	return 0;
 }
 
-/* Sets the environment for CMD: that of the sudo process, which is the user's. sudo passes a
- * reduced one to gp-bpf. */
+/* Gives CMD the environment of the sudo process, which is that of the user: sudo passes a reduced
+ * environment to gp-bpf. */
 static void child_environment_of_caller(struct identity *id)
 {
 	pid_t sudo = child_sudo_above();
@@ -123,7 +124,8 @@ struct failure {
 	int error;
 };
 
-/* Reports why CMD cannot be run and exits, with the status that a shell would use. */
+/* Reports why CMD cannot be run and exits with the status that a shell would use: 127 if there is
+ * no such file, otherwise 126. */
 static void child_become_failed(int failed_fd, struct failure f)
 {
 	if (write(failed_fd, &f, sizeof(f)) != sizeof(f))
@@ -131,7 +133,7 @@ static void child_become_failed(int failed_fd, struct failure f)
 	_exit(f.at == FAILED_EXEC && f.error == ENOENT ? 127 : 126);
 }
 
-/* Turns the forked child into CMD. Does not return. */
+/* Becomes CMD: sets user, output and environment, and executes it. Does not return. */
 static void child_become(const struct identity *id, const char *output, char **argv, int failed_fd)
 {
 	int fd;

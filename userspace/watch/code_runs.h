@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_runs.h - remembers which programs of which processes have run, so that the name of each is
- * requested once. Bounded for each process, so that one with many programs cannot push out those of
- * others, and in requests a second. Pure; not thread-safe. */
+/* code_runs.h - remembers which device programs each process has run, so that the name of each
+ * program is requested only once. The number of remembered programs of one process and the number
+ * of requests in a second are limited. Pure; not thread-safe. */
 #ifndef WATCH_CODE_RUNS_H
 #define WATCH_CODE_RUNS_H
 
@@ -10,8 +10,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define CODE_RUNS_MAX 2048 /* limit of remembered programs in all */
-/* Limit of remembered programs of a process; beyond it the one that ran longest ago is dropped. */
+#define CODE_RUNS_MAX 2048 /* limit of remembered programs of all processes */
+/* Limit of remembered programs of one process; beyond it, the program that ran longest ago is
+ * forgotten. */
 #define CODE_RUNS_OF	 256
 #define CODE_RUNS_SECOND 200 /* limit of requests for names in a second */
 
@@ -21,16 +22,16 @@ struct code_runs {
 		uint64_t handle;
 	} run[CODE_RUNS_MAX]; /* the latest first */
 	size_t count;
-	uint64_t second_ns; /* begin of the second in which requests are counted */
+	uint64_t second_ns; /* begin of the second in which requests are counted (asked) */
 	uint32_t asked;
 };
 
-/* Call when a program runs. Returns true if it has not run before, so that its name has to be
- * requested. */
+/* Call when a program runs. Returns true if its name has to be requested, because it runs for the
+ * first time. */
 bool code_runs_new(struct code_runs *rs, pid_t pid, uint64_t handle, uint64_t now_ns);
-/* Call when another program gets this handle. */
+/* Call when another program gets this handle: forgets the earlier program. */
 void code_runs_forget(struct code_runs *rs, pid_t pid, uint64_t handle);
-/* Call when the process has ended or has executed another file. */
+/* Call when the process has ended or has executed another file: forgets its programs. */
 void code_runs_gone(struct code_runs *rs, pid_t pid);
 
 #endif

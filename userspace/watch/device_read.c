@@ -10,11 +10,12 @@
 #include "userspace/identity/drm.h"
 #include "userspace/identity/nvml.h"
 
-/* Requests until a library that failed is tried again, and until devices are listed anew. */
+/* Number of requests after which a library that could not be loaded is tried again, and after which
+ * the list of devices is read again. */
 #define RETRY_AFTER 60
 
-/* Drops all capabilities, and system calls that reach other processes or the network. If the
- * kernel has no such filters it continues without them, as other helper processes do. */
+/* Drops all capabilities, and blocks system calls that reach other processes or the network. On a
+ * kernel without such filters the calls stay allowed, as in other helper processes. */
 static int device_read_confine(void)
 {
 	static bool done;
@@ -55,8 +56,8 @@ static void device_read_nvidia(struct device_reply *r)
 	last.pause = RETRY_AFTER;
 }
 
-/* Lists the other vendors' devices anew once in a while: it takes as long as reading two of them.
- */
+/* Reads the list of the other vendors' devices only every RETRY_AFTER requests, because it takes as
+ * long as reading the figures of two devices. */
 static void device_read_list(const char *root, struct device_reply *r)
 {
 	static struct {

@@ -14,24 +14,26 @@
 struct device_request {
 	/* "", or the folder that contains sys; allocated before the helper process was started */
 	const char *root;
-	bool nvidia; /* list NVIDIA's devices, too: loads their library */
-	/* Bit per device of the lists below whose figures are wanted. */
+	bool nvidia; /* also list NVIDIA's devices, which loads NVIDIA's library */
+	/* A bit for each device of struct device_reply whose figures are requested. */
 	uint64_t nvidia_read, drm_read;
 };
 
 struct device_reply {
-	uint64_t at_ns;	  /* CLOCK_MONOTONIC */
-	int32_t error;	  /* 0, or why NVIDIA's devices cannot be listed: -errno, and text */
-	uint32_t nnvidia; /* the devices of NVIDIA on this machine, and of the other vendors */
+	uint64_t at_ns; /* CLOCK_MONOTONIC */
+	int32_t error; /* 0, or -errno if NVIDIA's devices cannot be listed; `why` has the reason */
+	/* Numbers of NVIDIA's devices and of the other vendors' devices on this machine */
+	uint32_t nnvidia;
 	uint32_t ndrm;
 	char why[192];
 	struct device_id nvidia[HELD_MAX], drm[HELD_MAX];
-	/* Figures of the wanted ones; an empty name: there are none. */
+	/* Figures of the requested devices; an empty name means that there are none for this
+	 * device. */
 	struct gp_device nvidia_figures[HELD_MAX], drm_figures[HELD_MAX];
 };
 
-/* A helper_fn: request to reply. The first call gives the process its own name and drops every
- * privilege, because it runs code of others. */
+/* A helper_fn: reads a struct device_request and writes a struct device_reply. The first call
+ * renames the helper process and drops all its privileges, because it runs vendors' code. */
 ssize_t device_read_there(const void *arg, void *ret, size_t cap);
 
 #endif

@@ -51,22 +51,22 @@ struct discover {
 	struct table *denied; /* pid -> struct denied */
 	pid_t *all;	      /* processes of the present sweep */
 	size_t nall, at;
-	/* Begin and end of the latest sweep of /proc; CPU time it took. */
+	/* Begin and end of the latest sweep of /proc, and the CPU time used by it. */
 	uint64_t sweep_ns, swept_ns, cost_ns;
 	/* Begin another sweep as soon as this one has ended. */
 	bool again;
-	/* CPU time spent on scans of reported processes beyond their share, and when that was
-	 * computed. */
+	/* CPU time by which scans of processes reported by the kernel exceed their share
+	 * (DUE_SHARE), and when it was computed. */
 	uint64_t debt_ns, debt_at_ns;
 	struct user users[USERS_MAX];
 	size_t nusers;
-	DIR *gvisor;	    /* /proc, while gVisor sandboxes are counted */
-	uint64_t gvisor_ns; /* begin of the last count */
+	DIR *gvisor; /* open /proc while gVisor sandboxes are being counted, otherwise NULL */
+	uint64_t gvisor_ns; /* begin of the last count of gVisor sandboxes */
 	uint32_t gvisor_count;
 	struct node_view view;
 };
 
-/* Facts of a process that rules need. */
+/* Data of a process that the user's rules are applied to */
 struct known {
 	struct gp_process process;
 	char uid[16], cgroups[FILTER_CGROUPS];
@@ -93,8 +93,8 @@ static const char *discover_user_name(struct discover *d, uint32_t uid)
 	return u->name;
 }
 
-/* Reads the real user of a process from the line "Uid:\treal\teffective..." of /proc/PID/status,
- * which can be read without locks. */
+/* Reads the real user id of a process from the line "Uid:\treal\teffective..." of /proc/PID/status.
+ * Reading this file needs no lock. */
 static int discover_real_user(const char *root, pid_t pid, uint32_t *ret)
 {
 	char text[2048];
@@ -109,8 +109,8 @@ static int discover_real_user(const char *root, pid_t pid, uint32_t *ret)
 	return 0;
 }
 
-/* Reads the namespace of the process's pod; NULL: not yet known. Returns 0, or -EAGAIN: the process
- * cannot be read now. */
+/* Reads the namespace of the process's pod into k->facts.namespace; NULL: not yet known. Returns 0,
+ * or -EAGAIN if the process cannot be read now. */
 static int discover_know_namespace(struct discover *d, pid_t pid, struct known *k)
 {
 	struct place_facts facts;
@@ -122,15 +122,15 @@ static int discover_know_namespace(struct discover *d, pid_t pid, struct known *
 	if (err)
 		return err;
 	err = place_make(&facts, NULL, d->pods, &k->place);
-	/* A pod that the list does not have yet counts as unknown: its process may start before the
-	 * news of the pod arrives. */
+	/* If the list of pods does not have the pod yet, its namespace is unknown: the process may
+	 * start before the list is updated. */
 	k->facts.namespace = (err == -EAGAIN || *k->place.pod_uid) && !*k->place.namespace
 				     ? NULL
 				     : k->place.namespace;
 	return 0;
 }
 
-/* Reads the facts that rules need. Returns 0; -EAGAIN: try later. */
+/* Reads the data of a process that the rules need. Returns 0, or -EAGAIN: try later. */
 static int discover_read_facts(struct discover *d, pid_t pid, struct known *k)
 {
 	const char *root = d->cfg.root;
@@ -175,8 +175,8 @@ static void discover_denied_clear(struct discover *d)
 /* ---- rules ----------------------------------------------------------------------------------- */
 
 /* Makes room in a full table of denied processes: forgets those that have ended. If most are alive,
- * forgets all: some are then counted twice, but checking all of them for each new one would be
- * slow. */
+ * it forgets all instead: some are then counted twice, but checking all of them for each new one
+ * would be slow. */
 static void discover_denied_trim(struct discover *d)
 {
 	uint64_t pid;
@@ -214,7 +214,8 @@ static void discover_deny(struct discover *d, pid_t pid, const struct known *k, 
 	log_debug("process %d (%s) is not watched: %s", pid, k->process.comm, why);
 }
 
-/* Returns true for a process of gp-bpf: its readers map the libraries that they read. */
+/* Returns true for a process of gp-bpf itself. Its helper processes map the libraries that they
+ * read, and must not be watched for that. */
 static bool discover_is_ours(const struct gp_process *p)
 {
 	return p->parent == (uint32_t)getpid() || !strcmp(p->comm, "gp-bpf") ||
@@ -251,17 +252,16 @@ static int discover_classify(struct discover *d, pid_t pid, struct known *k)
 	return 0;
 }
 
-/* Time from the report of a mapping to the scan: the mapping does not exist yet at the report. */
-#define SOON_NS	 5000000ull
-#define AGAIN_NS 400000000ull /* further reports of the same process are ignored for this long */
-#define WAIT_NS	 1000000000ull
-#define WAITS_MAX                                                                                  \
-	60 /* limit of attempts to learn a pod's namespace, or to read a locked process            \
-	    */
-#define TURN_NS 4000000ull
+/* Time from the kernel's report of a mapping to the scan of the process: the kernel reports before
+ * the mapping exists. */
+#define SOON_NS	  5000000ull
+#define AGAIN_NS  400000000ull /* further reports of the same process are ignored for this long */
+#define WAIT_NS	  1000000000ull
+#define WAITS_MAX 60 /* limit of attempts to get a pod's namespace or to read a locked process */
+#define TURN_NS	  4000000ull
 /* Time between two sweeps if the kernel does not report mappings. */
 #define SWEEP_NS    5000000000ull
-#define SWEEP_SHARE 100		   /* such regular sweeps use at most 1/100 of a CPU */
+#define SWEEP_SHARE 100		   /* these regular sweeps use at most 1/100 of a CPU */
 #define AGAIN_SHARE 20		   /* sweeps after lost records use at most 1/20 of a CPU */
 #define DUE_SHARE   10		   /* scans of reported processes use at most 1/10 of a CPU */
 #define GVISOR_NS   60000000000ull /* time between two counts of gVisor sandboxes */
@@ -359,7 +359,7 @@ static void discover_found(struct discover *d, pid_t pid)
 		log_warn("process %d (%s) cannot be watched: %s", pid, s.comm, strerror(-err));
 }
 
-/* CPU time used so far by this thread and its helper process. */
+/* Returns the CPU time used so far by this thread and the helper process that scans. */
 static uint64_t discover_spent_ns(const struct discover *d)
 {
 	return clock_thread_ns() + helper_cpu_ns(loader_helper(d->cfg.loader));
@@ -390,8 +390,8 @@ void discover_mapped(struct discover *d, pid_t pid, uint64_t now_ns)
 		discover_due_put(d, &(struct due){.pid = pid, .at_ns = now_ns + SOON_NS});
 }
 
-/* Puts a scanned process back into the list if it has to be scanned again. later: it could not be
- * read or checked. */
+/* Puts a scanned process back into the list if it has to be scanned again. later: the process could
+ * not be read, or a rule could not be checked. */
 static void discover_due_next(struct discover *d, struct due one, bool later, uint64_t now_ns)
 {
 	if (later && ++one.waits <= WAITS_MAX)
@@ -403,8 +403,8 @@ static void discover_due_next(struct discover *d, struct due one, bool later, ui
 	discover_due_put(d, &one);
 }
 
-/* Checks rules first: scanning a process that is not to be watched would be wasted. Moves those to
- * be scanned to the beginning of list, and returns their number. */
+/* Applies the rules before scanning, so that processes that must not be watched are not scanned.
+ * Moves the processes to be scanned to the beginning of list, and returns their number. */
 static size_t discover_due_classify(struct discover *d, struct due *list, size_t n, uint64_t now_ns)
 {
 	struct known k;
@@ -597,8 +597,8 @@ void discover_due(struct discover *d, uint64_t now_ns)
 	}
 }
 
-/* Counts gVisor sandboxes, a part of /proc each second. They are recognised by their names, as
- * libraries of processes in a sandbox cannot be found. */
+/* Counts gVisor sandboxes, checking a part of /proc each second. They are recognised by their
+ * process names, because libraries of processes in a sandbox cannot be found. */
 static void discover_gvisor_tick(struct discover *d, uint64_t now_ns)
 {
 	uint64_t until_ns = clock_mono_ns() + GVISOR_MAX_NS;
@@ -615,7 +615,8 @@ static void discover_gvisor_tick(struct discover *d, uint64_t now_ns)
 		if (proc_number(e->d_name) > 0)
 			d->gvisor_count += process_gvisor_sandbox(
 				loader_helper(d->cfg.loader), d->cfg.root, proc_number(e->d_name));
-		if (clock_mono_ns() >= until_ns) /* reading a locked process takes long */
+		if (clock_mono_ns() >=
+		    until_ns) /* stop early: reading a process whose lock is held takes long */
 			break;
 	}
 	if (!d->gvisor || e)

@@ -35,7 +35,7 @@ static bool examine_wait_begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* Returns the kind of a wait for a descriptor, as the kernel knew its file. */
+/* Returns the kind of a wait for a descriptor, by the file type that the kernel side recorded. */
 static enum gp_wait examine_wait_file(const struct examine_wait *w)
 {
 	switch (w->type) {
@@ -49,12 +49,12 @@ static enum gp_wait examine_wait_file(const struct examine_wait *w)
 	case S_IFDIR:
 	case S_IFBLK:
 		return GP_WAIT_file;
-	default: /* eventfd(2), epoll(7)... have no type */
+	default: /* descriptors of eventfd(2), epoll(7)... have no file type */
 		return GP_WAIT_events;
 	}
 }
 
-/* The same from the name of the descriptor's file. */
+/* Returns the kind of a wait for a descriptor, by the target of /proc/PID/fd/FD (link). */
 static enum gp_wait examine_wait_link(const char *link, enum syscall_kind kind)
 {
 	if (examine_wait_begins(link, "socket:"))
@@ -119,7 +119,8 @@ static void examine_wait_peer(char *out, size_t len, const struct examine_wait *
 		snprintf(out, len, "port %u", w->port);
 }
 
-/* Returns true if the path may be that of the file whose last component the kernel gave. */
+/* Returns true if link may be the path of the file waited for: its last component is the name that
+ * the kernel side recorded. */
 static bool examine_wait_same(const struct examine_wait *w, const char *link)
 {
 	size_t n = strnlen(w->name, sizeof(w->name));

@@ -15,25 +15,25 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/proc_file.h"
 
-/* Bytes of a buffer for /proc/PID/maps, of which the kernel returns a page at a time. */
+/* Size of the buffer for /proc/PID/maps in bytes; a read returns one page at most. */
 #define CHUNK	   32768
 #define NAME_BYTES 256
-/* Limit of bytes read from one process: 65530 mappings with paths of 1 KiB */
+/* Limit of bytes read from the maps of one process: 65530 mappings with paths of 1 KiB. */
 #define MAPS_MAX (64u << 20)
-/* Limit of CPU time of a request: after it no further process is scanned. */
+/* Limit of CPU time of one request: once it is used up, no further process is scanned. */
 #define ASK_NS 8000000ull
 
-#define MEMORY_MAX                                                                                 \
-	256 /* limit of memory files of a process that are opened to learn their names             \
-	     */
+/* Limit of memory files (memfd) of a process that are opened to read their names */
+#define MEMORY_MAX 256
 
 struct scan { /* scan of one process */
 	const struct probe_names *names;
-	pid_t pid; /* 0: a process of another machine, whose files cannot be opened */
+	pid_t pid; /* 0: a process of another machine (--root), whose files cannot be opened */
 	unsigned int opened;
 };
 
-/* Checks a library in a memory file by its soname. line ends with NUL. */
+/* Returns true if a memory file (memfd) is a known library by its soname. line: a line of
+ * /proc/PID/maps, ends with NUL. */
 static bool maps_scan_memory_is_ours(struct scan *l, const char *line)
 {
 	char name[NAME_BYTES];
@@ -45,8 +45,8 @@ static bool maps_scan_memory_is_ours(struct scan *l, const char *line)
 	       probe_names_have(l->names, name);
 }
 
-/* A line "start-end r-xp offset dev inode   /path/libx.so (deleted)": checks the file's name, if
- * the mapping is executable. */
+/* Returns true if the mapping is executable and its file is a known library. line: "start-end r-xp
+ * offset dev inode   /path/libx.so (deleted)". */
 static bool maps_scan_line_is_ours(struct scan *l, char *line, size_t len)
 {
 	static const char deleted[] = " (deleted)", memory[] = "/memfd:";
@@ -72,8 +72,8 @@ static bool maps_scan_line_is_ours(struct scan *l, char *line, size_t len)
 	return probe_names_have(l->names, name);
 }
 
-/* Checks the complete lines in text; moves the rest to the beginning of text, and returns its
- * length. */
+/* Checks the complete lines in text for known libraries; moves the incomplete rest to the beginning
+ * of text, and returns its length. */
 static size_t maps_scan_lines_take(struct scan *l, char *text, size_t len, bool *ours)
 {
 	size_t at = 0;
@@ -103,7 +103,7 @@ enum maps_answer maps_read(const struct probe_names *names, const char *root, pi
 		len = maps_scan_lines_take(&scan, text, len + (size_t)n, &ours);
 		total += (size_t)n;
 		if (len == sizeof(text))
-			len = 0; /* a line that fills the buffer is not valid */
+			len = 0; /* a line that fills the buffer is not valid: skip it */
 	}
 	close(fd);
 	return ours ? MAPS_OURS : MAPS_OTHER;
@@ -131,7 +131,8 @@ static ssize_t maps_there(const void *arg, void *ret, size_t cap)
 	return n;
 }
 
-/* Asks the helper process. Returns how many of pids have an answer, or -errno. */
+/* Sends a batch of processes to the helper process. Returns how many of pids got an answer, or
+ * -errno. */
 static ssize_t maps_ask(struct helper *a, struct ask *ask, const pid_t *pids, size_t n,
 			enum maps_answer *ret)
 {
@@ -148,8 +149,8 @@ static ssize_t maps_ask(struct helper *a, struct ask *ask, const pid_t *pids, si
 	return got;
 }
 
-/* If the helper process does not answer for a batch, processes are read one by one; the process
- * that blocks gets MAPS_LOCKED. */
+/* If the helper process does not answer for a batch, each process is read alone, and the one that
+ * blocks gets MAPS_LOCKED. */
 size_t maps_scan(struct helper *a, const struct probe_names *names, const char *root,
 		 const pid_t *pids, size_t n, enum maps_answer *ret)
 {

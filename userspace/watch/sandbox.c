@@ -20,12 +20,12 @@
 
 /* ---- needs ----------------------------------------------------------------------------------- */
 
-/* Facts that decide which capabilities are kept */
+/* Facts on which the choice of capabilities depends */
 struct asked {
 	const struct options *o;
 	bool multi;
-	/* kernel.perf_event_paranoid is so high that perf events need CAP_SYS_ADMIN (Debian and
-	 * derived kernels). */
+	/* kernel.perf_event_paranoid is so high that perf events need CAP_SYS_ADMIN (on Debian and
+	 * derived systems). */
 	bool paranoid;
 };
 
@@ -67,7 +67,7 @@ static bool sandbox_of_somebody_else(const char *path)
 	return path && !stat(path, &st) && st.st_uid != geteuid();
 }
 
-/* Returns true if options name files to write, whose folders may belong to other users. */
+/* Returns true if options name files to write: their folders may belong to other users. */
 static bool sandbox_has_files(const struct asked *a)
 {
 	const struct options *o = a->o;
@@ -85,8 +85,8 @@ static bool sandbox_low_port(const struct asked *a)
 	return port > 0 && port < PORTS_OF_ROOT;
 }
 
-/* Capabilities that are kept, and why. The manual lists them (PRIVILEGES), and
- * deploy/gp-bpf.service those of a node. */
+/* Capabilities that are kept, and why. The manual lists all of them (section PRIVILEGES);
+ * deploy/gp-bpf.service lists those of `node`. */
 static const struct kept {
 	int cap;
 	const char *name;
@@ -122,7 +122,8 @@ static const struct kept {
 	 "--listen at a port below 1024"},
 };
 
-#define PARANOID_USUAL 2 /* the highest value that mainline Linux defines */
+/* The highest value of kernel.perf_event_paranoid that mainline Linux defines */
+#define PARANOID_USUAL 2
 
 static bool sandbox_perf_paranoid(void)
 {

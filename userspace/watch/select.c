@@ -21,23 +21,23 @@
 
 #define CGROUPS_BYTES (64 << 10)
 #define CGROUP_MOUNT  "/sys/fs/cgroup"
-#define CONTAINER_MIN 4 /* least number of digits of a container's id */
+#define CONTAINER_MIN 4 /* least number of digits of an id given with --container */
 #define PODS_WAIT_NS  5000000000ull
 #define KTHREADD      2
 
-/* A process of the machine */
+/* A process of this machine */
 struct found {
 	pid_t pid;
 	uint32_t parent;
-	bool means; /* the process matches the options */
+	bool means; /* the process matches --name, --cgroup, --container or --pod */
 };
 
-/* State of selecting processes */
+/* State of one search for the processes that the options select */
 struct select {
 	const struct options *o;
 	const char *root;
-	struct helper *helper; /* NULL: command lines are not needed */
-	struct pods *pods;     /* NULL: pods are not needed */
+	struct helper *helper; /* reads command lines; NULL: no --name */
+	struct pods *pods;     /* NULL: no --pod */
 	struct pod *pod;
 	struct found *all;
 	uint32_t count, cap;
@@ -60,7 +60,8 @@ static bool select_by_name(struct select *s, pid_t pid, const struct proc_stat *
 	return false;
 }
 
-/* Returns true if the process is in the control group or one below it, in any hierarchy. */
+/* Returns true if the process is in the control group `wanted` or in a group below it, in any
+ * hierarchy. */
 static bool select_by_cgroup(const struct select *s, const char *wanted)
 {
 	size_t len = strlen(wanted);
@@ -153,8 +154,8 @@ static struct found *select_found_of(struct select *s, uint32_t pid)
 	return NULL;
 }
 
-/* Excludes the ancestors of gp-bpf, as the process that started it often has the same words in its
- * command line. */
+/* Excludes the ancestors of gp-bpf: the command line of the process that started it often contains
+ * the same words. */
 static void select_without_own(struct select *s)
 {
 	struct found *f = *s->root ? NULL : select_found_of(s, (uint32_t)getpid());
@@ -192,7 +193,7 @@ static void select_none_matches(const struct options *o)
 		log_error(
 			"no running process matches%s; use gp-bpf node to watch processes that start later",
 			asked.data ? asked.data : "");
-	else /* explain --name: its pattern must match the whole command line */
+	else /* explain --name: the pattern must match the whole command line */
 		log_error(
 			"no running process matches%s; for a part of the command line: --name '*%s*'",
 			asked.data ? asked.data : "", pattern);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch.c - the main loop of a watch: drains the rings into the journal, attaches probes, samples
- * counters. */
+/* watch.c - the main loop of a watch: reads records from the kernel's ring buffers into the
+ * journal, attaches probes, samples counters. */
 #include "userspace/watch/watch.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@
 #include "userspace/watch/watch_process.h"
 #include "userspace/watch/watch_ras.h"
 
-/* Sources of the rings, in the order of loader_rings(). */
+/* Sources of the two ring buffers, in the order of loader_rings(). */
 static const enum tape_source watch_source[] = {TAPE_RING_LIFE, TAPE_RING_CALL};
 
 /* ---- callbacks that make records ------------------------------------------------------------- */
@@ -55,9 +55,9 @@ static void watch_attached(void *ctx, uint32_t probe, const struct gp_attach *a)
 		*own = *a;
 }
 
-/* Gives a record about a process the time of the fork or exec that it explains: the process may
- * have ended since, and its end must come last. If the process was found in /proc, gives it the
- * time when watching began. */
+/* Sets the time of a record about a process: that of the fork or exec for which the record is made,
+ * so that it precedes the end of the process. If the process was found in /proc, the time when
+ * watching began. */
 static void watch_stamp(const struct watch *w, void *own)
 {
 	uint64_t at_ns = w->event_ns ? w->event_ns : processes_since(w->processes);
@@ -103,7 +103,7 @@ static void watch_noticed(void *ctx, const struct gp_notice *n)
 		*own = *n;
 }
 
-/* Writes the exit record of a process that has ended without one. */
+/* Writes an exit record for a process whose end the kernel side did not report. */
 static void watch_gone(void *ctx, pid_t pid)
 {
 	struct gp_exit *e = journal_record(((struct watch *)ctx)->journal, GP_KIND_exit,
@@ -153,14 +153,14 @@ static void watch_gap(struct watch *w, uint64_t from_ns)
 
 /* ---- reading the rings ----------------------------------------------------------------------- */
 
-/* After a reading of more bytes than this, the rings are read more often */
+/* If one reading returns more bytes than this, the rings are read again soon. */
 #define DRAIN_MUCH (128u << 10)
-/* Limit of readings in one drain; if the rings are not empty after it, no drain record is
- * written. */
+/* Limit of readings of a ring in one drain. If it is not empty then, no drain record is written. */
 #define DRAIN_ROUNDS   16
 #define PEEK_MAX_BYTES (4u << 20)
 
-/* Reacts to process life at once, before records are sorted: scans for libraries, frees slots. */
+/* Handles starts and ends of processes at once, before records are sorted: scans for libraries,
+ * frees slots. */
 static void watch_react(struct watch *w, const struct buffer *b)
 {
 	const struct gp_rec *r;
@@ -191,7 +191,7 @@ static void watch_calls_seen(struct watch *w, const struct buffer *b)
 	codes_records(w->codes, b->data, b->len);
 }
 
-/* Empties a ring. Returns false if records remain that were in the ring at the start. */
+/* Empties a ring. Returns false if records that were in the ring at the start are still there. */
 static bool watch_drain_ring(struct watch *w, int i)
 {
 	bool busy = false;
@@ -219,7 +219,7 @@ static bool watch_drain_ring(struct watch *w, int i)
 	return false;
 }
 
-/* Empties both rings into tape and output, and handles process life. */
+/* Empties both rings into the tape and the output, and handles starts and ends of processes. */
 static void watch_drain(struct watch *w)
 {
 	uint64_t silent_ns, before = clock_mono_ns();
@@ -243,24 +243,24 @@ static void watch_drain(struct watch *w)
 
 /* ---- continuing after a predecessor ---------------------------------------------------------- */
 
-/* The kernel side has continued to watch: the tape has the records that the predecessor read, and
- * the rings have the later ones. */
+/* While no gp-bpf ran, the kernel side continued to watch. The tape has the records that the
+ * predecessor read; the rings have the later ones. */
 
-/* Unit of start times in /proc: times within one tick are equal. */
+/* Unit of process start times in /proc: times within one tick cannot be distinguished. */
 #define START_TICK_NS 10000000ull
 
-/* State of continuing after a predecessor */
+/* State of taking over from a predecessor (watch_resume()) */
 struct resuming {
 	struct watch *watch;
-	/* Collect processes that are still alive, instead of those that are gone. */
+	/* Collect the unwatched processes that are still alive, instead of those that are gone. */
 	bool alive;
 	uint64_t last_ns;    /* time of the newest record on the tape */
-	struct table *known; /* pid -> itself: the model's processes with a known identity */
-	pid_t *unwatched;    /* the model's processes that are not watched */
+	struct table *known; /* pid -> pid: processes of the model whose identity is known */
+	pid_t *unwatched;    /* processes of the model that are not watched */
 	size_t count, room;
 };
 
-/* Restores the latest counters and losses from a frame of the tape, and the time of its newest
+/* Restores the latest counters and losses from a frame of the tape, and the time of the newest
  * record. */
 static void watch_on_frame(void *ctx, const struct tape_frame *f)
 {
@@ -280,8 +280,8 @@ static void watch_on_frame(void *ctx, const struct tape_frame *f)
 	}
 }
 
-/* Moves the rings to the position that the tape has reached. Returns false if the predecessor read
- * records that are not on the tape. */
+/* Skips the records in the rings that are on the tape already. Returns false if the predecessor
+ * read records that are not on the tape. */
 static bool watch_rings_seek(struct watch *w)
 {
 	bool whole = true;
@@ -313,9 +313,9 @@ static bool watch_same_process(const struct resuming *r, uint32_t pid, uint64_t 
 	return now_ns && start_ns && now_ns / START_TICK_NS == start_ns / START_TICK_NS;
 }
 
-/* Collects a process of the saved state that is alive, or one that is not watched (resuming.alive).
- * Call after reading the rings: a process that is not watched by then ended while no gp-bpf
- * watched. */
+/* Collects a process of the saved state that is not watched; with r->alive, only if it is still
+ * running. Call it after reading the rings: a process that is not watched then ended while no
+ * gp-bpf ran. */
 static void watch_on_live(void *ctx, uint32_t pid, uint64_t start_ns, bool identified)
 {
 	struct resuming *r = ctx;
@@ -367,17 +367,18 @@ static int watch_resume(struct watch *w, bool saved)
 	}
 	if (err)
 		goto out;
-	watch_drain(w); /* this also records a gap in which the kernel side sent nothing */
+	watch_drain(w); /* also records a gap if the kernel side sent nothing for a while */
 	if (saved && !whole && adopted)
 		watch_gap(w, r.last_ns);
 	else if (saved && !whole)
-		w->unwatched_ns = r.last_ns; /* the gap ends when the targets are attached */
+		w->unwatched_ns =
+			r.last_ns; /* the gap ends when probes are attached to the targets */
 	journal_flush(w->journal);
 	watch_processes_take_over(&r);
 	loader_heartbeat(w->loader, &silent_ns);
 	watch_drain(w);
-	/* Save now: a gp-bpf that is killed again and again before a save is due would read a
-	 * longer tape each time. */
+	/* Save now: otherwise a gp-bpf that is repeatedly killed before the next save would have to
+	 * replay a longer tape each time. */
 	loader_commit(w->loader);
 	journal_save(w->journal);
 	if (adopted)
@@ -423,20 +424,22 @@ void watch_ended(const struct watch *w, struct watch_end *ret)
 	*ret = (struct watch_end){.reason = w->end, .signo = w->end_signo};
 }
 
-/* Makes the loop call fn when a probe row with `wake` has sent a record (probes/README.md). */
+/* Makes the loop call fn when a probe with `wake` (probes/README.md) has sent a record. */
 static int watch_wakes(struct watch *w, loop_fn *fn)
 {
 	const struct loader_ring *rings;
 	int n = loader_rings(w->loader, &rings), err = 0;
 
-	/* Edge-triggered, as the rings are rarely empty: most records cause no wakeup. */
+	/* Edge-triggered: most records cause no wakeup and stay in the ring, so a level-triggered
+	 * poll would always return at once. */
 	for (int i = 0; i < n && !err; i++)
 		err = loop_add_fd(w->loop, rings[i].fd, EPOLLIN | EPOLLET, fn, w);
 	return err;
 }
 
-/* Interval for reading the rings: short after process life, as a library has to be attached before
- * it is used; long while jobs only step, as a wakeup costs more than the reading. */
+/* Interval for reading the rings. It is short after a process started or mapped a library, so that
+ * probes are attached before the library is used. It is long while jobs only step, because a wakeup
+ * costs more than the reading. */
 #define DRAIN_FAST_NS  10000000ull
 #define DRAIN_SLOW_NS  40000000ull
 #define DRAIN_CALM_NS  2000000000ull
@@ -522,7 +525,8 @@ static void watch_on_key(void *ctx, uint64_t value)
 
 	(void)value;
 	if ((key == 'q' || key == 3) && w->child)
-		output_tick(w->out); /* `run` does not end before CMD: only redraw */
+		/* `run` ends when CMD ends, so the key only redraws the view */
+		output_tick(w->out);
 	else if (key == 'q' || key == 3)
 		watch_stop_for(w, GP_END_USER);
 }
@@ -547,8 +551,9 @@ static void watch_on_successor(void *ctx, bool comes, const char *why)
 	watch_stop_for(ctx, comes ? GP_END_HANDOVER : GP_END_USER);
 }
 
-/* Ends the watch. In Kubernetes first asks whether a successor will come, and continues to watch
- * until the answer. A second call before the answer ends the watch at once and detaches. */
+/* Ends the watch. In Kubernetes it first asks whether another gp-bpf will follow, and continues to
+ * watch until the answer arrives. A second call before the answer ends the watch at once and
+ * detaches probes. */
 static void watch_hand_over(struct watch *w)
 {
 	int err = 0;
@@ -573,14 +578,14 @@ static void watch_hand_over(struct watch *w)
 	watch_stop_for(w, GP_END_USER);
 }
 
-/* Handles SIGINT, SIGTERM and SIGHUP. With `run`, signals from other processes are passed to CMD,
- * which gets those of the terminal by itself. */
+/* Handles signals that end the watch. With `run`, signals from other processes are passed to CMD;
+ * signals of the terminal are not, because CMD gets them directly. */
 static void watch_on_end_signal(void *ctx, uint64_t value)
 {
 	struct watch *w = ctx;
 	int signo = (int)(value & 0xffffffff), code = (int)(value >> 32);
 
-	w->end_signo = signo; /* reported as the signal that ended the run, if no other follows */
+	w->end_signo = signo; /* the last signal is reported as the one that ended the run */
 	if (signo == SIGHUP && node_reloads(w->node))
 		node_reload(w->node);
 	else if (w->durable && signo == SIGUSR1)
@@ -657,9 +662,9 @@ static int watch_open_loop(struct watch *w, bool node)
 
 	for (size_t i = 0; !err && i < sizeof(ends) / sizeof(ends[0]); i++)
 		if (w->run || node || ends[i] != SIGHUP || sigaction(SIGHUP, NULL, &was) ||
-		    was.sa_handler != SIG_IGN) /* nohup keeps SIGHUP ignored */
+		    was.sa_handler != SIG_IGN) /* nohup: SIGHUP stays ignored */
 			err = loop_add_signal(w->loop, ends[i], watch_on_end_signal, w);
-	if (!err && (w->run || w->durable)) /* SIGUSR1 is sent by --takeover */
+	if (!err && (w->run || w->durable)) /* --takeover sends SIGUSR1 */
 		err = loop_add_signal(w->loop, SIGUSR1, watch_on_end_signal, w);
 	if (!err && w->run) {
 		err = loop_add_signal(w->loop, SIGCHLD, watch_on_child, w);
@@ -683,8 +688,8 @@ static int watch_open_loop(struct watch *w, bool node)
 	return err;
 }
 
-/* Writes the first records and saves the state before the rings are read, as a successor needs a
- * saved state with the beginning. */
+/* Writes the first records and saves the state before the rings are read. A successor needs a saved
+ * state that includes these records. */
 static int watch_begin(struct watch *w, const struct watch_config *cfg)
 {
 	journal_begin(w->journal, w->options, w->probes,
@@ -712,7 +717,8 @@ static int watch_open_places(struct watch *w)
 	};
 	int err;
 
-	if (pods_open(&w->pods, &pods)) /* the reason has been logged: continue without pods */
+	if (pods_open(&w->pods,
+		      &pods)) /* pods_open() has logged the reason: continue without pods */
 		w->pods = NULL;
 	cfg.pods = w->pods;
 	err = places_new(&w->places, &cfg);
@@ -789,7 +795,7 @@ void watch_node(struct watch *w)
 {
 	node_sweep(w->node);
 	while (node_sweeping(w->node))
-		/* Read the rings, as a predecessor's jobs continue during the setup. */
+		/* Read the rings, because the jobs of a predecessor continue during the setup. */
 		watch_drain(w);
 	node_start(w->node);
 }
@@ -806,7 +812,7 @@ int watch_run(struct watch *w, pid_t child, int *ret_status)
 {
 	w->child = child;
 	watch_drain(w);
-	watch_on_child(w, 0); /* CMD may have ended before SIGCHLD was handled */
+	watch_on_child(w, 0); /* CMD may have ended before the loop could handle SIGCHLD */
 	if (!child || w->child_status == -1)
 		loop_run(w->loop);
 	if (ret_status)
@@ -841,15 +847,15 @@ static void watch_finish(struct watch *w)
 	}
 	if (goes_on)
 		journal_stop(w->journal);
-	/* Detach before the handoff is finished, as access to the handoff's folder may hang. The
-	 * job continues without gp-bpf. */
+	/* Detach probes before finishing the handoff, as access to its folder may hang. The job
+	 * continues without gp-bpf. */
 	if (w->handoff) {
 		output_finish(w->out);
 		watch_detach(w);
 		handoff_finish(w->handoff);
 	}
 	end = journal_record(w->journal, GP_KIND_end, 0,
-			     0); /* the record is made now, so that its time is before detaching */
+			     0); /* made now, so that its time is before detaching */
 	if (end) {
 		end->reason = w->end;
 		end->status = w->child_status;

@@ -11,8 +11,8 @@
 #include "userspace/identity/blocked_call.h"
 
 #define CALL_MIN_NS 1000000000ull
-/* Limit of the time for scans of silent processes in a second; the rest waits for the next second.
- */
+/* Limit of the time for scans of silent processes in a second; the remaining processes are scanned
+ * in the next second. */
 #define SCANS_NS 100000000ull
 
 struct blocked {
@@ -20,10 +20,10 @@ struct blocked {
 	const struct probe_table *probes;
 	const char *root;
 	struct blocked_calls *blocked_calls;
-	struct journal *journal; /* receives the records of the present tick */
+	struct journal *journal; /* receives the records made in the present tick */
 	uint64_t deadline_ns;
-	/* Indexes among silent processes: the one being visited, and the first and next one to
-	 * be scanned. */
+	/* Indexes among the silent processes: the one being visited, the first one to scan in this
+	 * tick, and the first one to scan in the next tick. */
 	uint32_t at, from, next;
 };
 

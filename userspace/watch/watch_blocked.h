@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch_blocked.h - checks once a second for calls that do not return, and for silent processes.
- * The results become records, so that a replay has them too. */
+ * The results are recorded, so that a replay shows them too. */
 #ifndef WATCH_WATCH_BLOCKED_H
 #define WATCH_WATCH_BLOCKED_H
 

@@ -14,21 +14,21 @@
 
 #define ROWS_MAX   16
 #define QUEUE_MAX  64
-#define SECOND_MAX (256ull << 20) /* limit of bytes read of all programs in a second */
+#define SECOND_MAX (256ull << 20) /* limit of bytes of program code read in a second */
 #define READ_NS	   2000000000ull
 #define WAIT_NS	   2000000ull
-/* Limit of the time between the hits of two probes of one call, between which the thread may be
- * preempted. */
+/* Limit of the time between the hits of two probes for them to be treated as one call; the thread
+ * may be preempted in between. */
 #define SAME_NS 10000000ull
-/* Limit of queued requests about programs that already run. Requests about programs that are
- * compiled have no such limit, as they are more urgent. */
+/* Limit of queued requests for programs that already run. Requests for programs that are being
+ * compiled are more urgent and have no such limit. */
 #define RUNS_QUEUED 32
 
 enum row_kind {
-	ROW_CODE,   /* a program will be compiled */
-	ROW_CACHED, /* a program compiled earlier will be loaded */
+	ROW_CODE,   /* probe hit: a program is about to be compiled */
+	ROW_CACHED, /* probe hit: a program compiled earlier is about to be loaded */
 	ROW_RUN,    /* a program runs */
-	ROW_LOADED, /* a program gets the handle that its runs will have */
+	ROW_LOADED, /* a program gets the handle that identifies it in later runs */
 };
 
 /* A request for the name of a program */
@@ -47,14 +47,14 @@ struct codes {
 	struct {
 		uint32_t probe;
 		enum row_kind kind;
-	} rows[ROWS_MAX]; /* probe rows about programs */
+	} rows[ROWS_MAX]; /* probe rows that report programs */
 	struct code_runs runs;
 	size_t rows_count;
-	struct asked queue[QUEUE_MAX]; /* the first is being read if since_ns is set */
+	struct asked queue[QUEUE_MAX]; /* if since_ns is set, the first one is being read now */
 	size_t count;
 	uint64_t since_ns;
 	uint64_t second_ns, read;   /* begin of the present second, and bytes read in it */
-	const struct asked *sought; /* the program being searched for */
+	const struct asked *sought; /* the request whose program is being searched for */
 	bool open;
 };
 
@@ -112,7 +112,8 @@ static size_t code_memory_read(void *ctx, uint64_t address, void *to, size_t byt
 	struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)address, bytes};
 	ssize_t n = process_vm_readv(asked->pid, &local, 1, &remote, 1, 0);
 
-	/* The read crosses into a page that is not mapped: read up to its border. */
+	/* If the range continues into a page that is not mapped, read up to the end of the first
+	 * page. */
 	if (n <= 0 && bytes > 4096 - address % 4096) {
 		local.iov_len = remote.iov_len = 4096 - address % 4096;
 		n = process_vm_readv(asked->pid, &local, 1, &remote, 1, 0);
@@ -157,8 +158,8 @@ static void watch_code_open_call(void *ctx, const struct open_call *c)
 	cs->open |= row && row->role == (a->kind == ROW_CACHED ? GP_ROLE_cached : GP_ROLE_compile);
 }
 
-/* Returns true while the memory with the code is valid: until the compiler returns, or always for a
- * running program. */
+/* Returns true while the memory with the code of the program is valid: until the compiler returns,
+ * or always for a running program. */
 static bool watch_code_still_open(struct codes *cs, const struct asked *a)
 {
 	if (a->kind == ROW_RUN)
@@ -184,8 +185,8 @@ static void code_report(struct codes *cs, const struct program_name *name)
 	own->code = a.code;
 	own->bytes = a.bytes;
 	own->flags = a.kind == ROW_RUN ? GP_PROGRAM_LOADED : 0;
-	/* The memory may have been reused since the call returned: drop the name. A long program
-	 * keeps its name, which was read from the first piece long before the return. */
+	/* Drop the name if the call has returned, because the memory may have been reused. The name
+	 * of a long program stays, as it was read from the first piece long before the return. */
 	if (!known || (!open && a.bytes <= PROGRAM_CODE_PIECE))
 		return;
 	memcpy(own->name, name->name, sizeof(own->name));
@@ -196,7 +197,7 @@ static void code_report(struct codes *cs, const struct program_name *name)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* Gets the first two values that the probe has read. */
+/* Gets the first two values that the probe has recorded. */
 static bool watch_code_record_values(const struct gp_rec *rec, uint64_t ret[2])
 {
 	struct gp_call call;
@@ -214,8 +215,8 @@ static bool watch_code_record_values(const struct gp_rec *rec, uint64_t ret[2])
 	return true;
 }
 
-/* Adds a request, for a compiled program before those for running ones. The first entry stays
- * first, as the helper process may be reading that program. */
+/* Adds a request. A request for a program that is being compiled goes before all requests for
+ * running programs, except the first of the queue, which the helper process may be reading. */
 static void watch_code_queue_add(struct codes *cs, const struct asked *a)
 {
 	size_t i = cs->count++;

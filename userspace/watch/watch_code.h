@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_code.h - names of device programs that watched processes compile: read from their code in
- * the process's memory, while the compiler runs. Reading that memory may block, so a helper process
- * does it, for at most 2 s, and at most 64 MiB of each program and 256 MiB a second of all. */
+/* watch_code.h - finds the names of device programs that watched processes compile, by reading the
+ * program's code from the process's memory while the compiler runs. A helper process reads, as
+ * reading may block: for at most 2 s, and at most 64 MiB of each program and 256 MiB of all in a
+ * second. */
 #ifndef WATCH_WATCH_CODE_H
 #define WATCH_WATCH_CODE_H
 
@@ -18,11 +19,12 @@ struct codes;
 int codes_new(struct codes **ret, struct loader *l, const struct probe_table *probes,
 	      struct journal *j);
 void codes_free(struct codes *cs);
-/* Handles records of calls: for one about a program, a record with its name follows later. */
+/* Handles records of calls. If a call is about a program, a record with the program's name follows
+ * later. */
 void codes_records(struct codes *cs, const void *records, size_t len);
-/* Call when the process has ended or has executed another file. */
+/* Call when the process has ended or has executed another file: forgets its programs. */
 void codes_gone(struct codes *cs, pid_t pid);
-/* Continues reading. Waits 2 ms at most. */
+/* Continues reading programs. Waits at most 2 ms. */
 void codes_poll(struct codes *cs);
 
 #endif

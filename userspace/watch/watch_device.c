@@ -12,27 +12,32 @@
 #include "userspace/identity/accelerator.h"
 #include "userspace/watch/device_read.h"
 
-#define LATE_NS 4000000000ull /* a request that takes longer is given up */
-/* Ticks between two reads of the devices that a process has open: of the first HELD_TRIES while it
- * has none, and of later ones. */
+#define LATE_NS                                                                                    \
+/* Limit of the time of a request to the helper process; after it, the       \ request is given    \
+ * up. */
+4000000000ull
+/* Ticks between two reads of the list of devices that a process has open: HELD_TICKS for the first
+ * HELD_TRIES reads while the process has none open, CHECK_TICKS later. */
 #define HELD_TICKS  10
 #define HELD_TRIES  6
 #define CHECK_TICKS 60
-/* Limit of processes whose devices are read in one tick. */
+/* Limit of processes whose open devices are read in one tick. */
 #define HELD_READS 4
 
-static const struct backoff_rule device_pause = {
-	.first_ns = 10000000000ull,
-	.most_ns = 300000000000ull,
+	static const struct backoff_rule device_pause = {
+		.first_ns = 10000000000ull,
+		.most_ns = 300000000000ull,
 };
 
 struct device_process {
-	uint32_t tick;	    /* last tick in which the process trained */
-	uint32_t read_tick; /* tick of the last read of its devices; 0: none */
-	uint32_t tries;	    /* number of these reads */
-	bool logged;	    /* that it is not known which one it uses */
+	uint32_t tick; /* last tick in which the process trained */
+	/* Tick of the last read of the devices that the process has open; 0: none */
+	uint32_t read_tick;
+	uint32_t tries; /* number of reads of the devices that the process has open */
+	bool logged;	/* it was logged that the device of the process is unknown */
 	struct held held;
-	/* The device that it uses: index in the list of its kind; -1: unknown. */
+	/* The device that the process uses: its kind, and its index in the list of this kind; -1:
+	 * unknown. */
 	enum device_kind kind;
 	int index;
 };
@@ -41,9 +46,10 @@ struct devices {
 	const char *root;
 	struct helper *look, *helper;
 	struct table *processes; /* by pid */
-	uint32_t tick, reads;	 /* number of the present tick, and of reads of processes in it */
-	uint64_t asked_ns;	 /* when figures were requested */
-	uint64_t pause_ns;	 /* no request before that */
+	/* Number of the present tick; processes whose open devices were read in it */
+	uint32_t tick, reads;
+	uint64_t asked_ns; /* when figures were requested */
+	uint64_t pause_ns; /* no request is sent before this time */
 	struct backoff backoff;
 	bool waiting; /* for an answer */
 	bool stuck;   /* a failure of the helper process has been logged */
@@ -130,7 +136,7 @@ static void devices_on_trainer(void *ctx, uint32_t pid, uint32_t tid)
 	devices_held(d, pid, p);
 }
 
-/* Finds out which device the process uses. */
+/* Finds out which device the process uses, and sets kind and index of p. */
 static void devices_choose(const struct devices *d, uint32_t pid, struct device_process *p,
 			   const struct device_reply *r)
 {
@@ -212,8 +218,8 @@ static void devices_answer(struct devices *d, struct journal *j, uint64_t now_ns
 	devices_failed(d, now_ns, n == -EAGAIN ? "does not answer" : "has ended");
 }
 
-/* Removes processes that do not train any more, and makes the request for the others. Returns false
- * if none of them has an accelerator open. */
+/* Removes processes that no longer train, and fills the request for the figures of the others'
+ * devices. Returns false if no process has an accelerator open. */
 static bool devices_request(struct devices *d, struct device_request *ret)
 {
 	struct device_process *p;

@@ -19,17 +19,18 @@
 /* Time between two automatic examinations, so that they stay rare on a machine whose
  * jobs often become slow. */
 #define PAUSE_NS 60000000000ull
-/* gp-bpf explain examines training threads this long after it found the first one, as others of the
- * job may follow, and ends this long before its watch does. */
+/* gp-bpf explain begins its examination this long after it found the first training thread, as it
+ * may find other threads of the job, and ends it this long before its watch ends. */
 #define EXPLAIN_WAIT_NS	 3000000000ull
 #define EXPLAIN_LEFT_NS	 2000000000ull
-#define EXPLAIN_LEAST_NS 1000000000ull /* shorter examinations are of no use */
-#define WAITS_MOST	 5	       /* recorded reasons with the most time */
-#define WAITS_SLOW	 3	       /* further recorded reasons with slow sleeps */
+#define EXPLAIN_LEAST_NS 1000000000ull /* shorter examinations are not begun: too few sleeps */
+#define WAITS_MOST	 5	       /* limit of recorded reasons of sleeps, chosen by time */
+#define WAITS_SLOW	 3 /* limit of further recorded reasons, chosen for slow sleeps */
 #define INSTEAD_MOST	 5
 #define CGROUP_BYTES	 4096
 
-struct examine_call_now { /* a sleeping thread's system call, as in /proc */
+/* The system call in which a thread sleeps, as in /proc/PID/task/TID/syscall */
+struct examine_call_now {
 	bool asleep;
 	int32_t syscall, fd;
 };
@@ -39,12 +40,15 @@ struct examines {
 	const char *root;
 	struct journal *journal; /* receives the records of the present tick */
 	struct examine_request request;
-	struct examine_call_now before[EXAMINE_THREADS]; /* when the examination began */
-	bool asked;		   /* the present examination is that of gp-bpf explain */
-	uint64_t began_ns;	   /* last automatic examination; 0: none */
-	uint64_t explain_until_ns; /* end of its watch; 0: it has examined, or does not run */
-	uint64_t explain_from_ns;  /* when it may examine; 0: no training thread was found yet */
-	int told;		   /* the error that was logged last */
+	/* System calls of the threads when the examination began */
+	struct examine_call_now before[EXAMINE_THREADS];
+	bool asked;	   /* the present examination was requested by gp-bpf explain */
+	uint64_t began_ns; /* begin of the last automatic examination; 0: none */
+	/* End of the watch of gp-bpf explain; 0: it has examined, or another command runs */
+	uint64_t explain_until_ns;
+	/* When gp-bpf explain may examine; 0: no training thread was found yet */
+	uint64_t explain_from_ns;
+	int told; /* the last error that was logged */
 };
 
 int examines_new(struct examines **ret, struct loader *l, const char *root, uint64_t explain_ns)
@@ -107,7 +111,8 @@ static const char *examine_link(const struct examines *e, pid_t pid, int fd, cha
 	return out;
 }
 
-/* Writes the end of the path of a process's control group; of version 2 if it has one there. */
+/* Writes the end of the path of a process's control group: of version 2 if it is in one, otherwise
+ * of version 1. */
 static void examine_group(const struct examines *e, uint32_t pid, char *out, size_t len)
 {
 	char text[CGROUP_BYTES], *next;
@@ -159,12 +164,12 @@ static void *examine_record(struct examines *e, unsigned kind, const struct exam
 	return own;
 }
 
-struct examine_sums { /* reasons of sleeps of a thread, most time first */
+struct examine_sums { /* sums of the sleeps of one thread by their reason, longest first */
 	int count;
 	struct gp_waited wait[EXAMINE_WAITS];
 };
 
-/* Adds a sleep, to the sum of those for the same thing if there is one. */
+/* Adds the time of a sleep to the sum for its reason; begins a sum if there is none yet. */
 static void examine_sum(const struct examines *e, struct examine_sums *s,
 			const struct examine_thread *t, const struct examine_wait *w)
 {
@@ -199,7 +204,8 @@ static int examine_sum_compare(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
 }
 
-/* Fills what the kernel knew of a descriptor's file from another wait for it in the examination. */
+/* Completes w, if the kernel side does not know its file, with the data of another wait for the
+ * same descriptor. */
 static void examine_known(const struct examine_done *d, struct examine_wait *w)
 {
 	for (int k = 0; w->fd >= 0 && k < d->nwaits; k++) {
@@ -365,8 +371,8 @@ static void examine_add(void *ctx, uint32_t pid, uint32_t tid)
 		r->thread[r->count++] = (struct examine_thread){(pid_t)pid, (pid_t)tid};
 }
 
-/* Chooses all training threads, once the watch of gp-bpf explain has found them. Returns false if
- * it is too early, or there is no time left. */
+/* Chooses all training threads for gp-bpf explain, EXPLAIN_WAIT_NS after its watch found the first.
+ * Returns false if it is too early, or too little time is left. */
 static bool examine_choose_all(struct examines *e, const struct output *out, uint64_t now_ns)
 {
 	uint64_t left_ns = more_than(e->explain_until_ns, now_ns + EXPLAIN_LEFT_NS);

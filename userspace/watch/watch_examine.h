@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_examine.h - examines what training threads wait for, and which processes run while they
- * could: for some seconds, when a slowdown or silence begins, and once for gp-bpf explain. The
- * results are records on the tape, so that a replay has them too. Single-threaded. */
+/* watch_examine.h - examines for some seconds what training threads wait for, and which other
+ * processes run on a CPU while a training thread could. An examination begins when steps become
+ * slow or a process becomes silent, and once for gp-bpf explain. The results are recorded, so that
+ * a replay shows them too. Single-threaded. */
 #ifndef WATCH_WATCH_EXAMINE_H
 #define WATCH_WATCH_EXAMINE_H
 
@@ -10,9 +11,9 @@
 
 struct examines;
 
-/* root: "", or the folder that contains proc and sys. l and root are borrowed. explain_ns: length
- * of the watch of gp-bpf explain, in which all training threads are examined once; 0: it is another
- * command. Returns 0 or -ENOMEM. */
+/* root: "", or the folder that contains proc and sys. l and root are borrowed. explain_ns: for
+ * gp-bpf explain, the length of its watch, in which all training threads are examined once; for
+ * other commands, 0. Returns 0 or -ENOMEM. */
 int examines_new(struct examines **ret, struct loader *l, const char *root, uint64_t explain_ns);
 void examines_free(struct examines *e); /* NULL is fine */
 /* Call before the tick record of this second. */

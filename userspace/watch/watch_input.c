@@ -12,9 +12,9 @@
 #include "userspace/identity/usage.h"
 #include "userspace/identity/worker.h"
 
-#define WORKERS_MAX 64 /* limit of workers of a process that are sampled; more are not counted */
-#define THREADS_MAX 64 /* in which the thread that pins memory is searched */
-#define LIST_TICKS  10 /* ticks between two searches for that thread */
+#define WORKERS_MAX 64 /* limit of sampled workers of a process; further ones are not counted */
+#define THREADS_MAX 64 /* limit of threads among which the thread that pins memory is searched */
+#define LIST_TICKS  10 /* ticks between two searches for the thread that pins memory */
 /* Limit of the time for samples of all processes in a second. */
 #define SAMPLE_NS 20000000ull
 /* If the last sample of a process is older than this, the next one begins a new series. */
@@ -27,9 +27,10 @@ struct input_worker {
 };
 
 struct input_process {
-	uint32_t tick, listed; /* last tick of a sample, and of a search for the thread that pins */
-	uint64_t sampled_ns;   /* 0: never */
-	pid_t trains, pins;    /* threads; 0: none */
+	/* Ticks of the last sample, and of the last search for the thread that pins memory */
+	uint32_t tick, listed;
+	uint64_t sampled_ns; /* 0: never */
+	pid_t trains, pins;  /* threads; 0: none */
 	struct gp_usage main, pin;
 	uint32_t quota; /* as worker_quota() */
 	int nworkers;
@@ -48,7 +49,8 @@ struct inputs {
 	pid_t child[WORKERS_MAX];
 	uint64_t deadline_ns;
 	uint32_t tick;
-	/* Idle time of each CPU up to the last tick and the present one; cpus 0: not read. */
+	/* Idle time of each CPU up to the present tick and the last one, and the number of CPUs
+	 * read; 0: not read. */
 	int cpus, cpus_before;
 	uint64_t idle_ns[WORKER_CPUS], idle_before_ns[WORKER_CPUS];
 };
@@ -78,7 +80,8 @@ void inputs_free(struct inputs *in)
 
 /* ---- CPUs ------------------------------------------------------------------------------------ */
 
-/* Returns the CPUs that a process may use, in hundredths, and how long they were idle. */
+/* Fills the number of CPUs that a process may use, in hundredths of a CPU, and how long they were
+ * idle. */
 static void inputs_cpus(struct inputs *in, const struct input_process *p, struct gp_input *ret)
 {
 	cpu_set_t set;
@@ -143,7 +146,8 @@ static void inputs_add(struct gp_input *ret, pid_t pid, const struct worker_usag
 		ret->sleeping++;
 }
 
-/* Samples the workers. Those whose last figures are unknown are not counted yet. */
+/* Samples the workers of a process. A worker counts from its second sample, as figures are
+ * differences. */
 static void inputs_workers(struct inputs *in, struct input_process *p, struct gp_input *ret)
 {
 	struct input_worker *seen = calloc(WORKERS_MAX, sizeof(*seen));
@@ -167,7 +171,7 @@ static void inputs_workers(struct inputs *in, struct input_process *p, struct gp
 	free(seen);
 }
 
-/* Samples the thread that trains and the one that pins memory. */
+/* Samples the thread that trains and the thread that pins memory. */
 static void inputs_threads(struct inputs *in, struct input_process *p, struct gp_input *ret)
 {
 	pid_t pid = (pid_t)in->pid, tid[THREADS_MAX];
@@ -194,7 +198,7 @@ static void inputs_threads(struct inputs *in, struct input_process *p, struct gp
 		ret->flags |= GP_INPUT_BLOCK;
 }
 
-/* Records the sample of the process whose children are complete. */
+/* Samples and records the present process, after all its children were listed. */
 static void inputs_sample(struct inputs *in)
 {
 	struct input_process *p = in->process;
@@ -217,7 +221,7 @@ static void inputs_sample(struct inputs *in)
 		*own = sample;
 }
 
-/* A process that waits for input, or one of its children. */
+/* Called for each process that waits for input (child 0), then for each of its children. */
 static void inputs_on_starved(void *ctx, uint32_t pid, uint32_t tid, uint32_t child)
 {
 	struct inputs *in = ctx;
@@ -239,7 +243,7 @@ static void inputs_on_starved(void *ctx, uint32_t pid, uint32_t tid, uint32_t ch
 			return;
 		}
 	}
-	if (p->trains != (pid_t)tid) { /* figures of another thread */
+	if (p->trains != (pid_t)tid) { /* another thread trains now: begin a new series */
 		p->trains = (pid_t)tid;
 		p->sampled_ns = 0;
 	}

@@ -14,10 +14,11 @@
 
 #define KMSG	   "/dev/kmsg"
 #define KMSG_FLAGS (O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
-/* Limit of lines read in a second, in case of a flood of other lines; the rest is read later. */
+/* Limit of lines read in a second, in case another source floods the log; the remaining lines are
+ * read later. */
 #define READS_MAX 256
-/* Limit of faults recorded in a second: a lost device reports a fault for every process,
- * repeatedly. */
+/* Limit of faults recorded in a second: a lost device reports a fault for each process again and
+ * again. */
 #define FAULTS_MAX 32
 
 /* Reader of the kernel's log */
@@ -25,8 +26,10 @@ struct watch_log {
 	struct loop *loop;
 	struct journal *journal;
 	int fd;
-	bool listens;		/* the loop reports new lines; a plain file is read every second */
-	unsigned reads, faults; /* numbers in the present second */
+	/* The loop calls when there are new lines; false: a plain file, which is read every second
+	 */
+	bool listens;
+	unsigned reads, faults; /* numbers of reads and faults in the present second */
 };
 
 static void watch_log_on_fault(void *ctx, uint32_t pid, const struct gp_fault *f)
@@ -41,8 +44,8 @@ static void watch_log_on_fault(void *ctx, uint32_t pid, const struct gp_fault *f
 		*own = *f;
 }
 
-/* Records how many faults over the limit were dropped. before: faults read earlier in this second.
- */
+/* Records how many faults beyond FAULTS_MAX were not recorded. before: faults that were read
+ * earlier in this second. */
 static void watch_log_faults_lost(struct watch_log *w, unsigned before)
 {
 	unsigned reported = before > FAULTS_MAX ? before : FAULTS_MAX;
@@ -63,8 +66,7 @@ static void log_read(struct watch_log *w)
 
 	while (w->reads < READS_MAX) {
 		n = read(w->fd, data, sizeof(data));
-		if (n < 0 && errno == EPIPE) /* lines were overwritten before they were read:
-						continue after them */
+		if (n < 0 && errno == EPIPE) /* unread lines were overwritten */
 			n = 1, data[0] = '\n';
 		if (n <= 0)
 			break;

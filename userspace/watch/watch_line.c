@@ -14,16 +14,17 @@
 #include "userspace/identity/blocked_call.h"
 #include "userspace/python/python_stack.h"
 
-#define KEPT	       64  /* processes whose CPython is known */
-#define CPU_SHARE      125 /* one part in so many of the time of a request may be spent on a CPU */
-#define RETRY_FIRST_NS 1000000000ull /* after a process could not be read; doubled each time */
+#define KEPT	  64  /* limit of processes whose Python interpreter stays known between requests */
+#define CPU_SHARE 125 /* a request may use 1/125 of its duration as CPU time */
+/* Pause after a process could not be read; doubles with each failure */
+#define RETRY_FIRST_NS 1000000000ull
 #define RETRY_LAST_NS  64000000000ull
 #define US	       1000ull
 
-/* What is known of a process. It stays in the helper process from request to request. */
+/* What is known of a process. The helper process keeps it from one request to the next. */
 struct line_process {
 	pid_t pid;		       /* 0: unused */
-	struct python_process *python; /* NULL: it could not be read */
+	struct python_process *python; /* NULL: the process could not be read */
 	uint64_t used_ns, retry_ns, wait_ns;
 };
 
@@ -40,7 +41,8 @@ static void line_process_fail(struct line_process *p, uint64_t now_ns)
 	p->retry_ns = now_ns + p->wait_ns;
 }
 
-/* Returns the entry of a process, in place of the one that was not used for longest. */
+/* Returns the entry of a process. If there is none, the entry that was not used for longest is
+ * reused. */
 static struct line_process *line_process(pid_t pid)
 {
 	struct line_process *p = line_processes;
@@ -55,7 +57,7 @@ static struct line_process *line_process(pid_t pid)
 	return p;
 }
 
-/* Reads the stack of a thread. Returns false if that is not possible now. */
+/* Reads the Python stack of a thread. Returns false if the stack cannot be read now. */
 static bool line_read(pid_t pid, pid_t tid, struct python_thread *ret)
 {
 	struct line_process *p = line_process(pid);
@@ -86,13 +88,13 @@ static bool line_in_package(const struct python_frame *f)
 	return strstr(f->file, "-packages/");
 }
 
-/* Returns true for code that the user wrote: neither the standard library nor a package. */
+/* Returns true for code of the user: neither the standard library nor a package. */
 static bool line_is_own(const struct python_frame *f)
 {
 	return *f->file != '<' && !strstr(f->file, "/lib/python") && !line_in_package(f);
 }
 
-/* Returns the index of the innermost frame of the user's own code; nframes: none. */
+/* Returns the index of the innermost frame in the user's own code; nframes if there is none. */
 static uint32_t line_own(const struct python_thread *t)
 {
 	uint32_t i = 0;
@@ -109,7 +111,7 @@ static const char *line_file(const struct python_frame *f)
 	return name ? name + 1 : f->file;
 }
 
-/* Returns true for code of a package that, by its path, gives out batches. */
+/* Returns true for code of a package whose path looks like that of a data loader. */
 static bool line_is_loader(const struct python_frame *f)
 {
 	static const char *const parts[] = {"/data/", "/datasets/", "dataload", "data_load"};
@@ -148,7 +150,8 @@ static size_t line_frame_text(char *out, size_t len, const struct python_frame *
 	return (size_t)snprintf(out, len, "%s (%s:%d)", f->function, line_file(f), f->line);
 }
 
-/* Writes the innermost frames that fit, and the innermost one of the user's own code. */
+/* Writes as many frames as fit, from the innermost one, and the innermost frame in the user's own
+ * code. */
 static void line_stack_text(char *out, size_t len, const struct python_thread *t)
 {
 	char own[2 * PYTHON_TEXT_MAX + 32] = "", one[sizeof(own)];
@@ -176,7 +179,8 @@ static void line_stack_text(char *out, size_t len, const struct python_thread *t
 
 /* ---- the state of a thread ------------------------------------------------------------------- */
 
-/* select(2) and pselect6(2) without descriptors only sleep: time.sleep() of CPython up to 3.10. */
+/* Returns true for select(2) and pselect6(2). Without descriptors these calls only sleep: CPython
+ * up to 3.10 uses them for time.sleep(). */
 static bool line_selects(long number)
 {
 #ifdef __NR_select
@@ -186,9 +190,9 @@ static bool line_selects(long number)
 	return number == __NR_pselect6;
 }
 
-/* Reads /proc/PID/task/TID/syscall: "running", "-1 SP PC" outside of a call, or
- * "NUMBER ARG... SP PC". *ret_futex is the address of the futex for which the thread waits, or
- * 0. */
+/* Reads the state of a thread from /proc/PID/task/TID/syscall: "running", "-1 SP PC" outside of
+ * a call, or "NUMBER ARG... SP PC". *ret_futex: address of the futex that the thread waits for,
+ * or 0. */
 static enum gp_line_state line_state(pid_t pid, pid_t tid, uint64_t *ret_futex)
 {
 	char path[32], text[256], *end;
@@ -257,7 +261,9 @@ static void line_wait(uint64_t until_ns)
 		;
 }
 
-/* Takes the samples of one round at a random instant of its part of the time. */
+/* Takes the samples of one round: waits until at_ns, a random instant of the round, then samples
+ * one process after the other. once: also samples processes that are sampled only once in a
+ * request. */
 static void line_round(const struct line_request *r, bool once, uint64_t at_ns,
 		       struct python_thread *t, struct line_reply *ret)
 {
@@ -287,7 +293,8 @@ ssize_t watch_line_there(const void *arg, void *ret, size_t cap)
 		return -ENOMEM;
 	}
 	reply->nlines = reply->nstacks = 0;
-	/* One after the other costs half as much as each at its own time. */
+	/* Processes that are sampled once are sampled together, in one round chosen at random. This
+	 * costs half as much as a separate wakeup for each. */
 	only = line_random(&state) % LINE_ROUNDS;
 	for (uint64_t i = 0; i < LINE_ROUNDS; i++) {
 		uint64_t at_ns = begin_ns + part_ns * i + line_random(&state) % (part_ns | 1);

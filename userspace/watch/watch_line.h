@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_line.h - takes samples of the Python lines at which threads are. Runs in the helper process
- * of watch_stack.c, because reading another process may block. */
+/* watch_line.h - takes samples of the Python line that each thread executes. Runs in the helper
+ * process of watch_stack.c, because reading another process may block. */
 #ifndef WATCH_WATCH_LINE_H
 #define WATCH_WATCH_LINE_H
 
@@ -11,17 +11,18 @@
 #include "bpf/gp_abi.h"
 
 #define LINE_PROCESSES 16 /* sampled at once */
-#define LINE_ROUNDS    10 /* at most, in a request */
+#define LINE_ROUNDS    10 /* limit of samples that one request takes of a process */
 
 struct line_request {
-	uint64_t seed;	    /* of the random instants */
-	uint32_t length_us; /* time in which the samples are taken */
+	uint64_t seed;	    /* seed for the random instants at which samples are taken */
+	uint32_t length_us; /* time over which the samples are spread */
 	uint32_t count;
 	struct line_target {
 		pid_t pid, tid;
-		uint32_t span_us; /* for which one sample, or all samples of the rounds, stand */
-		bool fast;	  /* in each of LINE_ROUNDS rounds; else once */
-		bool stack;	  /* the whole stack too, once */
+		/* Time that all samples of this process in this request represent */
+		uint32_t span_us;
+		bool fast;  /* take LINE_ROUNDS samples; false: one sample */
+		bool stack; /* also read the whole stack, once */
 	} of[LINE_PROCESSES];
 };
 
@@ -37,8 +38,9 @@ struct line_reply {
 	} stack[LINE_PROCESSES];
 };
 
-/* A helper_fn: request to reply. Takes length_us, and never more than 0.8 % of that on a CPU,
- * except to find CPython in a process that it has not seen before. */
+/* A helper_fn: reads a struct line_request and writes a struct line_reply. Takes length_us, of
+ * which at most 0.8 % as CPU time. Finding CPython in a process that it has not read before is not
+ * limited. */
 ssize_t watch_line_there(const void *arg, void *ret, size_t cap);
 
 #endif

@@ -22,8 +22,8 @@
 struct node {
 	struct watch *watch;
 	struct discover *discover;
-	struct notify *notify; /* NULL: no service manager */
-	/* The settings that were read last; freed by the node after the first reload. */
+	struct notify *notify; /* NULL: not started by a service manager */
+	/* The settings after the last reload (SIGHUP); the node frees them if `reloaded` is set. */
 	struct options now;
 	bool reloaded;
 	int argc;
@@ -42,7 +42,7 @@ static int watch_node_rules_read(struct node *n, const struct options *o)
 	return err;
 }
 
-/* Gets the name of the node: in a pod the host name is that of the pod. */
+/* Gets the name of the node: from NODE_NAME, because in a pod the host name is that of the pod. */
 static void watch_node_name_read(char *out, size_t len)
 {
 	const char *given = getenv("NODE_NAME");
@@ -104,7 +104,8 @@ void node_free(struct node *n)
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
-/* Scans the watched processes without training again and again, as they may train later. */
+/* Scans the watched processes that do not train yet again and again, as they may begin to train
+ * later. */
 static void watch_node_scan_quiet(struct node *n)
 {
 	const char *root = n->watch->options->root ? n->watch->options->root : "";
@@ -195,7 +196,7 @@ void node_start(struct node *n)
 		 (unsigned long long)n->view.sweep_saw, plural_es(n->view.sweep_saw),
 		 clock_duration(took, sizeof(took), n->view.sweep_took_ns),
 		 (unsigned long long)n->view.watched);
-	/* Update the output before READY: a client that sees READY may ask at once. */
+	/* Update the output before READY: a client that sees READY may send a request at once. */
 	output_tick(n->watch->out);
 	n->status_ns = clock_mono_ns();
 	watch_node_status(n, "READY=1\n");

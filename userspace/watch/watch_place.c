@@ -11,17 +11,18 @@
 #include "userspace/identity/place.h"
 #include "userspace/kubernetes/pods.h"
 
-/* Number of pods remembered after their processes ended: the event with the reason of the end
- * usually arrives later. */
+/* Number of pods that are remembered after their processes ended: the event that says why a pod
+ * ended usually arrives later. */
 #define GONE_PODS  64
 #define RESUMED_NS 60000000000ull
 
-/* Intervals for asking again about a pod that the list of pods does not have yet. */
+/* Intervals of attempts to get the data of a pod that the list of pods does not have yet. */
 static const struct backoff_rule places_again = {.first_ns = 500000000, .most_ns = 64000000000};
 
 /* The location of a process and of its children */
 struct placed {
-	/* Number of processes with this location: one that was read, and its children. */
+	/* Number of processes that share this entry: the process whose location was read, and its
+	 * children. */
 	unsigned int owners;
 	struct backoff tries; /* consecutive failed attempts to get the pod */
 	uint64_t due_ns;      /* time of the next attempt; 0: the data of the pod is complete */
@@ -71,8 +72,8 @@ void places_free(struct places *ps)
 	free(ps);
 }
 
-/* Gives the process its own entry instead of the one shared with its parent. Returns NULL without
- * memory. */
+/* Gives the process its own entry instead of the one shared with its parent. Returns NULL if there
+ * is no memory. */
 static struct placed *places_placed_own(struct places *ps, pid_t pid)
 {
 	struct placed *p = table_get(ps->of, (uint64_t)pid), *own;
@@ -181,7 +182,8 @@ const struct gp_place *places_get(const struct places *ps, pid_t pid)
 	return p && p->reported ? &p->place : NULL;
 }
 
-/* Records the location of every process that shares it; each gets its own entry. */
+/* Records the location of one process, which first gets its own entry. Call it for each process of
+ * a pod. */
 static void places_placed_ask(struct places *ps, pid_t pid)
 {
 	struct placed *p = places_placed_own(ps, pid);

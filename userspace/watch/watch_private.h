@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_private.h - struct watch, shared by the files of this folder. */
+/* watch_private.h - struct watch, the state of a live run, for the files of this folder. */
 #ifndef WATCH_WATCH_PRIVATE_H
 #define WATCH_WATCH_PRIVATE_H
 
@@ -29,7 +29,7 @@ struct watch {
 	struct processes *processes;
 	struct pods *pods;		    /* NULL: no Kubernetes */
 	struct places *places;		    /* locations of processes */
-	struct codes *codes;		    /* programs that processes compile */
+	struct codes *codes;		    /* names of programs that processes compile */
 	struct node *node;		    /* NULL: the user named the processes */
 	struct handoff *handoff;	    /* NULL: no --carry */
 	struct blocked *blocked;	    /* checks for blocked calls */
@@ -37,27 +37,27 @@ struct watch {
 	struct stacks *stacks;		    /* Python stacks of silent processes */
 	struct usages *usages;		    /* samples of threads and control groups */
 	struct inputs *inputs;		    /* samples of workers of data loaders */
-	struct examines *examines;	    /* what threads wait for, for some seconds */
+	struct examines *examines;	    /* examinations of what training threads wait for */
 	struct devices *devices;	    /* figures of the processes' accelerators */
 	struct watch_log *log;		    /* device faults in the kernel's log */
 	struct successor *successor;	    /* NULL: no handover was requested */
 	struct buffer batch;		    /* records read from a ring */
 	struct poll_interval poll_interval; /* interval for reading the rings */
-	/* The last reading of the rings got records of process life, or many others: read again
-	 * soon. */
+	/* The last reading of the rings returned starts or ends of processes, or many other
+	 * records: read again soon. */
 	bool busy;
 	pid_t child;
 	int child_status;
 	enum gp_end_reason end;
 	int end_signo;	       /* the signal that ends the run; 0: none */
 	uint64_t event_ns;     /* time of the record being handled; 0: none */
-	uint64_t count_ns;     /* time for counter records; 0: now */
-	uint64_t unwatched_ns; /* begin of a gap in watching; 0: none to be recorded */
+	uint64_t count_ns;     /* time for counter records; 0: the present time */
+	uint64_t unwatched_ns; /* begin of a gap in watching that has to be recorded; 0: none */
 	bool run, rescan;
 	bool fresh;	/* no predecessor's state is used */
 	bool lifeless;	/* the kernel side cannot report exits */
-	bool life_lost; /* records of exits may have been lost */
-	int sweeps;	/* remaining scans for resources of dead processes */
+	bool life_lost; /* records of ended processes may have been lost */
+	int sweeps;	/* remaining scans for kernel-side data of dead processes */
 };
 
 #endif

@@ -15,8 +15,8 @@
 #include "userspace/identity/process.h"
 #include "userspace/watch/watch_place.h"
 
-/* Time from the report of a mapping to the scan: the mapping does not exist yet at the report, and
- * a library has several mappings. */
+/* Time from the kernel's report of a mapping to the scan of the process. The kernel reports before
+ * the mapping exists, and a library has several mappings. */
 #define ENTRY_DEBOUNCE_NS 5000000ull
 
 struct helper;
@@ -24,7 +24,7 @@ struct helper;
 struct entry {
 	pid_t pid;
 	uint64_t due_ns; /* 0: no scan needed */
-	bool again;	 /* scan once more after the next scan */
+	bool again;	 /* schedule a second scan after the next one */
 	uint64_t scanned_ns, cost_ns;
 	unsigned int fruitless; /* consecutive scans without a new library */
 	unsigned int locked;	/* consecutive scans that found the mmap lock of the process held */
@@ -32,32 +32,33 @@ struct entry {
 	/* The command line and environment of the process were not read. */
 	bool unread;
 	struct gp_process self;	   /* the identity that was recorded last; start_ns 0: none */
-	struct entry *prev, *next; /* in the list of processes that are due */
+	struct entry *prev, *next; /* neighbours in the list of processes whose scan is due */
 };
 
 struct processes {
 	struct loader *loader;
 	struct helper *helper;
-	struct table *table; /* pid -> struct entry: alive, watched */
+	struct table *table; /* pid -> struct entry: watched processes that are alive */
 	const char *root, *job;
 	process_fn *fn;
 	void *ctx;
-	struct entry due;      /* head of the list, in order of due_ns */
+	struct entry due;      /* head of the list of processes whose scan is due, by due_ns */
 	uint64_t since_ns;     /* see processes_since() */
-	bool gvisor;	       /* a process of gVisor was reported */
+	bool gvisor;	       /* a process of gVisor was logged */
 	struct places *places; /* NULL: locations are not needed */
 };
 
 /* ---- times of scans -------------------------------------------------------------------------- */
 
-/* A process that maps often, but never a new library, is scanned at growing intervals. */
+/* A process that maps files often, but never a new library, is scanned at growing intervals: after
+ * SCANS_FREE fruitless scans the interval doubles. */
 #define SCANS_FREE   32
 #define DOUBLING_MAX 6
 #define CALM_NS	     1000000000ull
-/* The scans of a process take at most 1 / COST_SHARE of the time. */
+/* Scans of a process use at most 1 / COST_SHARE of the time. */
 #define COST_SHARE 50
-/* A process whose mmap lock is held is scanned again LOCKED_TRIES times, at intervals growing from
- * LOCKED_NS, then only after another report of a mapping. */
+/* If the mmap lock of a process is held, the process is scanned again up to LOCKED_TRIES times, at
+ * intervals that grow from LOCKED_NS. After that it is scanned when it maps another file. */
 #define LOCKED_NS    1000000000ull
 #define LOCKED_TRIES 8
 
@@ -114,8 +115,8 @@ static uint64_t watch_process_scan_delay_ns(struct entry *e, uint64_t now_ns)
 	return now_ns + delay_ns < rest_ns ? rest_ns - now_ns : delay_ns;
 }
 
-/* Schedules a scan of a process that may map a new library. again: scan it a second time after
- * that. */
+/* Schedules a scan of a process that may map a new library. again: also schedule a second scan
+ * after it. */
 static void processes_entry_schedule(struct processes *ps, struct entry *e, bool again)
 {
 	uint64_t now_ns = clock_mono_ns(), due_ns = now_ns + watch_process_scan_delay_ns(e, now_ns);
@@ -132,12 +133,12 @@ static void processes_entry_schedule(struct processes *ps, struct entry *e, bool
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* Time until a second scan, in case a mapping appears late (a cold page cache, a loaded node). */
+/* Time until a second scan, because a mapping may appear late (cold page cache, busy node). */
 #define SECOND_SCAN_NS 250000000ull
-#define TURN_NS	       4000000ull /* limit of the time for scans between two drains */
-/* Limit of the time for attaching libraries of processes that already run. */
+#define TURN_NS	       4000000ull /* limit of the time for scans between two readings of the rings */
+/* Limit of the time for attaching probes to libraries of processes that already run. */
 #define START_NS 10000000000ull
-/* Limit of scans of one process while they find libraries: each may read only a few files. */
+/* Limit of scans of one process that find new libraries: one scan may read only a few files. */
 #define ROUNDS_MAX 64
 
 int processes_new(struct processes **ret, struct loader *l, const char *root, const char *job,
@@ -195,8 +196,8 @@ static void process_report(struct processes *ps, struct entry *e, const struct g
 	ps->fn(ps->ctx, e->pid, p);
 }
 
-/* Reads the identity of a process. If that is blocked, gets the fields that need no lock; the rest
- * is read later. */
+/* Reads the identity of a process. If its mmap lock is held, reads only the fields that need no
+ * lock; the others are read later. */
 static int watch_process_read_process(struct processes *ps, struct entry *e, struct gp_process *ret)
 {
 	int err = process_read_by_helper(ps->helper, ps->root, e->pid, ret);
@@ -231,8 +232,9 @@ static void processes_entry_identify(struct processes *ps, struct entry *e, uint
 	watch_process_read_place(ps, e, false);
 }
 
-/* Gives a child its parent's identity without reading files: it has that identity until it executes
- * a program, and a thousand children may start in a second. */
+/* Gives a child the identity of its parent without reading files. The child has this identity
+ * until it executes a program, and reading would be too slow when a thousand children start in a
+ * second. */
 static void processes_identify_child(struct processes *ps, struct entry *e,
 				     const struct event *fork)
 {
@@ -256,7 +258,7 @@ static void processes_identify_child(struct processes *ps, struct entry *e,
 
 /* ---- scans ----------------------------------------------------------------------------------- */
 
-/* Scans a process. Returns the same as loader_scan(). */
+/* Scans a process for libraries. Returns the same as loader_scan(). */
 static int processes_entry_scan(struct processes *ps, struct entry *e)
 {
 	int n = process_gvisor(ps->root, e->pid, &e->self) ? 0 : loader_scan(ps->loader, e->pid);
@@ -334,8 +336,8 @@ uint64_t processes_since(const struct processes *ps)
 	return ps->since_ns;
 }
 
-/* Scans processes and attaches their libraries. Repeats until no scan finds a new library, as one
- * may be mapped between scan and attachment. */
+/* Scans processes and attaches probes to their libraries. Repeats until no scan finds a new
+ * library, as a process may map one between scan and attachment. */
 static void processes_attach_now(struct processes *ps, const pid_t *pids, int n)
 {
 	uint64_t until_ns = clock_mono_ns() + START_NS, now_ns;
@@ -381,7 +383,7 @@ int processes_target(struct processes *ps, pid_t pid, bool from_start)
 			  err == -ESRCH ? "no such process" : strerror(-err));
 		return err;
 	}
-	/* The kernel follows children born from now on; earlier ones are found in /proc. */
+	/* The kernel side follows children born from now on; older children are found in /proc. */
 	n = process_descendants(ps->root, pid, &all);
 	for (int i = 0; i < n; i++)
 		if (all[i] != pid && !loader_watched(ps->loader, all[i]))
@@ -408,7 +410,8 @@ int processes_adopt(struct processes *ps, pid_t pid, bool identified)
 
 	if (!e)
 		return -ENOMEM;
-	/* Read the identity even if it is already recorded: children get theirs from this entry. */
+	/* Read the identity even if it is already recorded: later children of the process get
+	 * theirs from this entry. */
 	if (!identified)
 		processes_entry_identify(ps, e, 0);
 	else if (watch_process_read_process(ps, e, &e->self))
@@ -459,8 +462,8 @@ static void watch_process_on_fork_record(struct processes *ps, const struct even
 		return;
 	processes_identify_child(ps, e, ev);
 	loader_forked(ps->loader, (pid_t)ev->rec->pid, e->pid);
-	/* The child maps the same files as its parent, so it needs a scan only if the parent's is
-	 * still due. */
+	/* The child maps the same files as its parent, so it needs a scan only if the scan of the
+	 * parent is still due. */
 	if (!parent || parent->due_ns)
 		processes_entry_schedule(ps, e, false);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch_process.h - the processes of a live run: which are watched, which have to be scanned for
- * libraries, which are gone. Handles records of process life; reports identities to the
- * callback. */
+ * libraries, and which have ended. Handles records of starting and ending processes; reports
+ * identities to the callback. */
 #ifndef WATCH_WATCH_PROCESS_H
 #define WATCH_WATCH_PROCESS_H
 
@@ -20,33 +20,33 @@ typedef void process_fn(void *ctx, pid_t pid, const struct gp_process *p);
 int processes_new(struct processes **ret, struct loader *l, const char *root, const char *job,
 		  process_fn *fn, void *ctx);
 void processes_free(struct processes *ps);
-/* Sets where to record locations, which follow the identity of each process; borrowed. Call it
- * before the first process is added. */
+/* Sets where the location of each process is recorded, after its identity; places is borrowed. Call
+ * it before the first process is added. */
 void processes_place(struct processes *ps, struct places *places);
-/* Watches pid and its descendants, and attaches probes to their libraries: watch, scan, attach,
- * scan again (for libraries mapped in between). from_start: it has not run its first
- * instruction. */
+/* Watches pid and its descendants, and attaches probes to their libraries. Scans again after
+ * attaching, for libraries mapped in between. from_start: pid has not run its first instruction. */
 int processes_target(struct processes *ps, pid_t pid, bool from_start);
-/* Watches only pid, and scans it soon. Returns 0 or -errno; logs nothing. */
+/* Watches pid without its descendants, and scans it soon. Returns 0 or -errno; logs nothing. */
 int processes_found(struct processes *ps, pid_t pid);
 /* Adds a process that a predecessor watched. identified: its identity is recorded already. */
 int processes_adopt(struct processes *ps, pid_t pid, bool identified);
-/* Scans the processes of processes_adopt() until all libraries are found whose probes can be taken
- * over. */
+/* Scans the processes added by processes_adopt() until all libraries are found that have probes of
+ * the predecessor. */
 int processes_adopted(struct processes *ps);
-/* Returns when watching began of the process whose identity is being reported; 0: unknown. The
- * identity has to precede the records of the process, which may be as old as this. */
+/* Call in the callback that reports an identity. Returns when watching of this process began; 0:
+ * unknown. The record of the identity gets this time, so that it precedes all records of the
+ * process. */
 uint64_t processes_since(const struct processes *ps);
 bool processes_have(const struct processes *ps, pid_t pid);
-/* Handles a record of the ring "life". */
+/* Handles a record of a process's life (of the ring "life"). */
 void processes_event(struct processes *ps, const struct event *ev);
-/* Attaches probes to libraries that have been read, and scans processes that are due, for a few
- * milliseconds at most. */
+/* Attaches probes to libraries that the helper process has read, and scans processes whose scan is
+ * due, for a few milliseconds at most. */
 void processes_due(struct processes *ps, uint64_t now_ns);
-/* Scans all processes: for kernels that do not report mappings. */
+/* Scans all processes; needed for kernels that do not report mappings. */
 void processes_rescan(struct processes *ps);
-/* After records of process life were lost: drops processes that are gone, adds those that were
- * missed, scans all. */
+/* Call after records of starts or ends of processes were lost. Drops processes that have ended,
+ * adds those whose start was missed, and scans all. */
 typedef void process_gone_fn(void *ctx, pid_t pid);
 void processes_verify(struct processes *ps, process_gone_fn *gone, void *ctx);
 size_t processes_alive(const struct processes *ps);

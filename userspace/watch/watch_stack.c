@@ -9,23 +9,27 @@
 #include "userspace/base/helper.h"
 #include "userspace/watch/watch_line.h"
 
-#define PROCESSES_MAX 1024	     /* that are followed; of more, the others are not sampled */
-#define STACK_NS      5000000000ull  /* between two whole stacks of a silent process */
-#define LATE_NS	      4000000000ull  /* a request that takes longer is given up */
-#define PAUSE_NS      10000000000ull /* after that no request is sent */
-/* The answer has to be there when the next second begins. */
+#define PROCESSES_MAX                                                                              \
+/* Limit of training processes in a second; the Python lines of those beyond it are   \ not        \
+ * sampled */
+1024
+#define STACK_NS 5000000000ull	/* time between two reads of the whole stack of a silent process */
+#define LATE_NS	 4000000000ull	/* a request that takes longer is given up */
+#define PAUSE_NS 10000000000ull /* pause after a request that was given up */
+/* Time over which the samples of a request are spread, in µs: the answer has to arrive before the
+ * next second begins. */
 #define LENGTH_US 970000u
 #define SECOND_US 1000000u
 
-struct stacks {
+	struct stacks {
 	struct helper *helper;
 	struct line_request request;
-	/* processes that train, as of this second; and which of them comes first */
+	/* The processes that train in this second, and the index of the one to sample first. */
 	struct line_target all[PROCESSES_MAX];
 	uint32_t count, next;
 	uint64_t stack_ns; /* when whole stacks were requested last; 0: never */
 	uint64_t asked_ns; /* when the helper process was asked last; 0: never */
-	uint64_t pause_ns; /* no request before that */
+	uint64_t pause_ns; /* no request is sent before this time */
 	bool waiting;	   /* for its answer */
 };
 
@@ -132,7 +136,8 @@ static void stacks_on_silent(void *ctx, uint32_t pid, uint32_t tid, uint64_t sin
 		t->stack = true;
 }
 
-/* Chooses the processes of this second: in turn, if there are too many. */
+/* Chooses the processes to sample in this second. If there are too many for one request, they take
+ * turns. */
 static void stacks_choose(struct stacks *s, uint64_t now_ns)
 {
 	struct line_request *r = &s->request;

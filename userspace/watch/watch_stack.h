@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_stack.h - samples the Python lines of processes that train, once a second at a random
- * instant, ten times while they are slow; of silent processes it also reads the whole stack every
- * five seconds. A helper process reads, at most 16 processes a second. All is recorded, so that a
- * replay has it too. Single-threaded. */
+/* watch_stack.h - samples the Python lines that training processes execute: once a second at a
+ * random instant, and ten times a second while a process is slow. Also reads the whole stack of
+ * silent processes every five seconds.
+ *
+ * A helper process reads at most 16 processes a second. The samples are recorded, so that a replay
+ * shows them too. Single-threaded. */
 #ifndef WATCH_WATCH_STACK_H
 #define WATCH_WATCH_STACK_H
 

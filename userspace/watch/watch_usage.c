@@ -10,12 +10,13 @@
 #include "userspace/base/table.h"
 #include "userspace/identity/usage.h"
 
-#define THREADS_MAX 64 /* limit of threads of a process that are compared to find the busiest */
-#define CHOSEN_MAX  8  /* number of busiest threads, which are sampled every second */
-/* Ticks between two lists of a process's threads and checks of its control group. */
+#define THREADS_MAX 64 /* limit of threads of a process among which the busiest are searched */
+/* Number of the busiest threads of a process, which are sampled every second */
+#define CHOSEN_MAX 8
+/* Ticks between two lists of a process's threads, at which its control group is checked too. */
 #define LIST_TICKS 10
-/* Limit of the time for samples of all processes in a second; the remaining processes have no
- * sample of this second. */
+/* Limit of the time for samples of all processes in a second; processes beyond it have no sample
+ * for this second. */
 #define SAMPLE_NS 20000000ull
 /* If the last sample of a process is older than this, the next one begins a new series. */
 #define FRESH_NS 1500000000ull
@@ -24,9 +25,10 @@
 struct usage_thread {
 	pid_t tid;
 	bool chosen;
-	struct gp_usage last; /* figures of the thread's last record */
-	uint64_t listed_ns;   /* time on a CPU or waiting for a CPU, until the last list */
-	uint64_t busy_ns;     /* time on a CPU or waiting for a CPU, between the last two lists */
+	struct gp_usage last; /* figures recorded last for the thread */
+	uint64_t listed_ns;   /* time on a CPU or waiting for one, up to the last list of threads */
+	/* Time on a CPU or waiting for one, between the last two lists of threads */
+	uint64_t busy_ns;
 };
 
 /* The sampled threads of one process */
@@ -82,7 +84,7 @@ static struct usage_thread *usages_thread(struct usage_process *p, pid_t tid)
 	return NULL;
 }
 
-/* Chooses the busiest threads. */
+/* Chooses the busiest threads to be sampled. */
 static void usages_choose(struct usage_process *p)
 {
 	for (int i = 0; i < p->nthreads; i++) {
@@ -95,8 +97,8 @@ static void usages_choose(struct usage_process *p)
 	}
 }
 
-/* Lists the threads of a process, first the one that trains. Keeps the figures of threads that
- * still exist. */
+/* Lists the threads of a process, beginning with the one that trains. Keeps the figures of threads
+ * that still exist. */
 static void usages_list(struct usages *u, struct usage_process *p, pid_t pid, pid_t trains)
 {
 	struct usage_thread *listed = calloc(THREADS_MAX, sizeof(*listed));
@@ -137,7 +139,7 @@ static void usages_record(struct usages *u, pid_t pid, pid_t tid, const struct g
 	((struct gp_rec *)own - 1)->tid = (uint32_t)tid;
 }
 
-/* Records what a thread has used, if that has changed. */
+/* Records the CPU use of a thread if it has changed. */
 static void usages_sample(struct usages *u, pid_t pid, struct usage_thread *t, bool trains,
 			  bool first)
 {
@@ -168,7 +170,7 @@ static bool usages_group(const struct usages *u, struct usage_process *p, pid_t 
 	       strcmp(before.pressure, p->group.pressure) != 0;
 }
 
-/* Returns the entry of a process, made when missing; NULL: no memory. */
+/* Returns the entry of a process, which is made if missing; NULL: no memory. */
 static struct usage_process *usages_process(struct usages *u, uint32_t pid)
 {
 	struct usage_process *p = table_get(u->processes, pid);
@@ -211,7 +213,7 @@ static void usages_on_trainer(void *ctx, uint32_t pid, uint32_t tid)
 			usages_sample(u, (pid_t)pid, t, trains, first);
 	}
 	usage_pressure(&p->group, &pressure);
-	if (moved) /* counts of another group do not continue those of the old one */
+	if (moved) /* the counts of the new group begin anew */
 		pressure.flags = 0;
 	own = journal_record(u->journal, GP_KIND_pressure, pid, 0);
 	if (own)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch_usage.h - records once a second what the busiest threads of training processes have used
- * and waited for, and what their control groups lacked. A replay has the same figures.
- * Single-threaded. */
+/* watch_usage.h - records once a second the CPU time and waiting time of the busiest threads of
+ * training processes, and shortages of CPU, memory and I/O in their control groups. A replay shows
+ * the same figures. Single-threaded. */
 #ifndef WATCH_WATCH_USAGE_H
 #define WATCH_WATCH_USAGE_H
 
