@@ -5,11 +5,12 @@
 
 #include "userspace/store/store_private.h"
 
-/* The end of a rank and the disruption that it caused come from two snapshots, so their UTC times
- * may differ by up to this (ns). */
+/* The end of a rank and the disruption caused by it are taken from two snapshots, so their UTC
+ * times may differ by up to this (ns). */
 #define SLACK_NS 1000000000ll
 
-/* Time that is known only for the whole job, and counts for the accelerators of all its ranks. */
+/* Time that is known only for the whole job (outages and lost progress). It counts for the
+ * accelerators of all ranks. */
 struct shared {
 	int64_t recovery_ns, wasted_ns;
 };
@@ -19,15 +20,15 @@ struct accelerator_time {
 	const struct store_job *job;
 	const struct store_span *span;
 	uint32_t each;
-	/* run: accelerators of the run that is being read; attempt, run_id: that run */
+	/* the run that is being read: its number of accelerators, its attempt, its row id */
 	uint32_t run, attempt;
 	int64_t run_id;
-	/* shared time of the job that was not counted for any accelerators yet */
+	/* shared time of the job that has not been counted for any accelerators yet */
 	struct shared left;
-	/* Shared time of the previous run's disruption. Counted only if the next run is on this
+	/* Shared time of the previous run's disruptions. It counts only if the next run is on this
 	 * node, too. */
 	struct shared disrupted;
-	int64_t down_ns; /* UTC, since when the job has been down; 0: it is not down */
+	int64_t down_ns; /* UTC, when the job went down; 0: it is not down */
 	double ns[BUCKET_COUNT];
 };
 
@@ -71,12 +72,12 @@ static int accelerator_take_rank(void *ctx, const struct store_rank *r)
 	if (err)
 		return err;
 	w->run += n;
-	/* types of custom events, and buckets of other versions of gp-bpf, count as
-	 * BUCKET_CUSTOM */
+	/* All slots after the known buckets (types of custom events, buckets of other gp-bpf
+	 * versions) count as BUCKET_CUSTOM. */
 	for (int i = 0; i < SUMS_SLOTS; i++)
 		w->ns[i < BUCKET_COUNT ? i : BUCKET_CUSTOM] += (double)t.sums.ns[i] * n;
-	/* The ledgers of imported ranks already contain their part; those of observed ranks have
-	 * none. */
+	/* The ledgers of imported ranks contain their part of the shared time already, so it is
+	 * subtracted here. Those of observed ranks contain none. */
 	w->left.recovery_ns -= t.sums.ns[BUCKET_RECOVERY];
 	w->left.wasted_ns -= t.sums.ns[BUCKET_WASTED];
 	return 0;
@@ -84,8 +85,8 @@ static int accelerator_take_rank(void *ctx, const struct store_rank *r)
 
 /* ---- disruptions of a job with runs on other nodes, too -------------------------------------- */
 
-/* Counts a disruption of the run that is being read if one of its ranks failed first: only then
- * does this node have its consequences. */
+/* Counts a disruption of the run that is being read, if the first rank that failed was one of this
+ * node: only then are its consequences in this store. */
 static int accelerator_take_disruption(void *ctx, const struct disruption_row *d)
 {
 	struct accelerator_time *w = ctx;
@@ -107,8 +108,8 @@ static int accelerator_take_disruption(void *ctx, const struct disruption_row *d
 	return 0;
 }
 
-/* Ends the job's down time at to_ns (start of the next run, or when the job was last seen), and
- * counts the shared time. */
+/* Ends the time in which the job is down at to_ns (start of the next run, or when the job was last
+ * seen). Counts the shared time since the disruption. */
 static void accelerator_settle(struct accelerator_time *w, int64_t to_ns)
 {
 	if (w->down_ns && to_ns > w->down_ns)
@@ -154,8 +155,8 @@ int store_accelerator_time(struct store *st, const struct store_job *job,
 	if (!job->carried)
 		accelerator_move(&w, w.left);
 	else if (w.down_ns && !strcmp(job->state, "down")) {
-		/* The store of another node counts what the disruption cost; only the time down is
-		 * counted here. */
+		/* Count only the time down here. The store of another node counts what else the
+		 * disruption cost. */
 		w.disrupted = (struct shared){0};
 		accelerator_settle(&w, job->last_ns);
 	}

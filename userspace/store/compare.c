@@ -9,7 +9,8 @@
 #include "userspace/store/query.h"
 #include "userspace/store/store_private.h"
 
-/* Selects the reference rank of a run, whose steps represent the run; like REFERENCE in query.c. */
+/* SQL: selects the reference rank of a run, whose steps represent the run; same order as REFERENCE
+ * in query.c. */
 #define REFERENCE                                                                                         \
 	" (SELECT ranks.id FROM ranks WHERE run = runs.id ORDER BY rank IS NULL, rank, start_mono_ns, id" \
 	" LIMIT 1)"
@@ -42,8 +43,8 @@ static int compare_minute_add(void *ctx, int64_t from_ns, int64_t to_ns,
 	return 0;
 }
 
-/* Reduces the step times of a run, minute by minute, to the values that are compared. If the run is
- * too short, c->is is not set. */
+/* Reduces the step times of each minute of a run to the values that are compared. If the run is too
+ * short, c->is is not set. */
 static int compare_run_reduce(struct series *s, int64_t reference, struct store_compared *c)
 {
 	static const struct store_span everything;

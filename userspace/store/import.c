@@ -19,7 +19,7 @@ struct import {
 	const struct goodput_history *history;
 	struct {
 		uint32_t name, slot;
-		/* for each type of custom event in the log: its slot in struct sums */
+		/* slot in struct sums for each type of custom event in the log */
 	} slots[LEDGER_TYPES + 1];
 	uint32_t nslots;
 	int64_t job, session;
@@ -52,7 +52,8 @@ static uint32_t import_minute_slot_of(const struct import *im, const struct good
 	return BUCKET_CUSTOM;
 }
 
-/* Finds or adds a slot for each name of a bucket in the log. Call outside of a transaction. */
+/* Finds or adds a slot of struct sums for each name of a bucket in the log. Call outside of a
+ * transaction. */
 static int import_names(struct import *im)
 {
 	const struct goodput_history *h = im->history;
@@ -157,8 +158,8 @@ static void import_piece_add(struct minuting *mi, uint32_t slot, uint64_t from_n
 	}
 }
 
-/* Writes the minutes of a rank from from_ns to to_ns. done: its n steps. *ret: sum of the
- * minutes. */
+/* Writes the minutes of a rank in [from_ns, to_ns). done: the n steps that ended in this time.
+ * *ret: the sum of the minutes. */
 static int import_minutes(struct import *im, int64_t rank, uint64_t from_ns, uint64_t to_ns,
 			  const struct goodput_done *done, size_t n, struct store_totals *ret)
 {
@@ -174,7 +175,8 @@ static int import_minutes(struct import *im, int64_t rank, uint64_t from_ns, uin
 			break;
 		import_piece_add(&mi, import_minute_slot_of(im, &h->pieces[i]), a_ns, b_ns);
 	}
-	/* the run has steps, but no time: its clock was behind that of the previous run */
+	/* The run has steps but no time, because its clock was behind that of the previous run:
+	 * write the steps in one minute. */
 	if (mi.left && !mi.open)
 		import_minute_of(&mi, to_ns);
 	import_steps_until(&mi, UINT64_MAX);
@@ -182,10 +184,12 @@ static int import_minutes(struct import *im, int64_t rank, uint64_t from_ns, uin
 	return mi.err;
 }
 
-#define KEY_MAX	    64
-#define STATUS_GONE (-1) /* stored as status of ranks, because a log does not have it */
+#define KEY_MAX 64
+#define STATUS_GONE                                                                                \
+/* Exit status stored for ranks that did not end gracefully: a log does not contain   \ it */
+(-1)
 
-static int64_t import_ns(int64_t us)
+	static int64_t import_ns(int64_t us)
 {
 	return us > 0 ? us * 1000 : 0;
 }
@@ -197,8 +201,8 @@ static int64_t import_step_or_null(int64_t step)
 
 /* ---- logs that were imported before ---------------------------------------------------------- */
 
-/* Writes the key of a job, made of its name and its start. Returns the length of the part that
- * depends on the name only. */
+/* Writes the key of a job, made of its name and its start. Returns the length of the beginning that
+ * depends only on the name. */
 static int import_key_of(const struct import *im, const char *name, char key[KEY_MAX])
 {
 	int part = snprintf(key, KEY_MAX, "log/%016llx/",
@@ -222,8 +226,8 @@ static int import_rows_remove(struct import *im, int64_t job)
 	return STORE_RUN_ALL(im->st, rows, job);
 }
 
-/* Removes a stored job that the log contains. The number of the first such job is kept for the new
- * rows. */
+/* Removes a stored job that is contained in the log being imported. If it is the first such job,
+ * its number is reused for the imported job. */
 static int import_part_remove(struct import *im, int64_t job)
 {
 	static const char *const rows[] = {
@@ -239,8 +243,8 @@ static int import_part_remove(struct import *im, int64_t job)
 	return err ? err : STORE_RUN_ALL(im->st, rows, job, im->job);
 }
 
-/* Finds the next imported job of that name with a number above *id. Returns 1: found; 0: there is
- * none; -errno. */
+/* Finds the next imported job with the same name and with a number above *id. Returns 1: found; 0:
+ * there is none; -errno. */
 static int import_next_known(struct import *im, const char *key, int part, int64_t *id,
 			     struct store_span *ret)
 {
@@ -263,8 +267,8 @@ static int import_next_known(struct import *im, const char *key, int part, int64
 	return 1;
 }
 
-/* Compares the runs of a stored job with those of the log, before before_ns. missing: runs of the
- * job that the log does not have; had: runs of the log that the job has. */
+/* Compares the runs of a stored job that began before before_ns with the runs of the log. missing:
+ * number of runs that the log does not have; had: number of runs that both have. */
 static int import_runs_beside(struct import *im, int64_t job, int64_t before_ns, size_t *missing,
 			      size_t *had)
 {
@@ -293,8 +297,9 @@ static int import_runs_beside(struct import *im, int64_t job, int64_t before_ns,
 	return err;
 }
 
-/* Decides what happens with a stored job that overlaps the log in time. If the log contains the
- * job, it replaces the job; if the job contains the log, the job stays; otherwise -EEXIST. */
+/* Decides what happens with a stored job that overlaps the log in time. If the log contains all of
+ * the job, the job is replaced. If the job contains all of the log, the log is not imported.
+ * Otherwise returns -EEXIST. */
 static int import_known_fate(struct import *im, int64_t job, const struct store_span *is,
 			     const struct store_span *log, enum store_imported *ret)
 {
@@ -326,7 +331,7 @@ static int import_known_find(struct import *im, const char *key, int part, enum 
 	int more, err = 0;
 
 	while (!err && (more = import_next_known(im, key, part, &id, &is)) > 0) {
-		/* Equal starts are compared separately, because the log or the job may be a single
+		/* Equal starts count as an overlap, even if the log or the job is a single
 		 * instant. */
 		if (log.from_ns == is.from_ns || (is.from_ns < log.to_ns && log.from_ns < is.to_ns))
 			err = import_known_fate(im, id, &is, &log, ret);
@@ -370,13 +375,14 @@ static int import_job_put(struct import *im, const char *key, const char *name)
 	return err;
 }
 
-/* Writes the rows of a run and of its rank; or, if run is NULL, the row of the job itself. */
+/* Writes the rows of a run and its rank. If run is NULL, writes the row of the job itself. */
 static int import_rank_put(struct import *im, const struct goodput_run *run, int64_t *ret_id)
 {
 	const struct goodput_history *h = im->history;
 	int64_t from_ns = run ? import_ns(run->from_us) : (int64_t)h->pieces[0].from_ns;
 	int64_t to_ns = run ? import_ns(run->until_us) : (int64_t)h->pieces[h->npieces - 1].to_ns;
-	/* if its clock was set back, a run may have more steps than the answer counts */
+	/* If the clock was set back, a run may have more steps than the answer counts: limit its
+	 * last step. */
 	int64_t most = im->in->answer->cumulative.max_productive_step;
 	int64_t max_step = run && run->max_step < most ? run->max_step : most, run_id = 0;
 	struct intake_rank r = {.about = {.job = !run,
@@ -429,8 +435,8 @@ static int import_run_put(struct import *im, const struct goodput_run *run)
 	return err;
 }
 
-/* Writes a disruption. Its number in the log serves as its monotonic time, which identifies it: a
- * log has no such times, and two disruptions may have the same UTC time. */
+/* Writes a disruption. Its number in the log is stored instead of its monotonic time, which a log
+ * does not have. It distinguishes disruptions with the same UTC time. */
 static int import_disruption_put(struct import *im, const struct disruption *d, size_t number)
 {
 	int64_t resumed_ns = d->resumed_ns ? (int64_t)d->resumed_ns : STORE_NULL;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* import.h - imports a log of the instrumented library as a separate job, marked as imported,
- * beside any observed job: minutes, runs, disruptions, checkpoints. Its sums equal those of `gp-bpf
- * account` to the nanosecond. A bucket that lasts IMPORT_COARSE_NS or longer becomes one row for
- * its whole minutes, so a log has at most three rows for each piece of its history. A job is
- * identified by its name and its start. Importing its log again, or a longer one with all its runs,
- * replaces the stored rows; the job's number and marks stay. A shorter log, which is a beginning of
- * the stored one, changes nothing. */
+/* import.h - imports a log of the instrumented library into the store, as a separate job that is
+ * marked as imported: minutes, runs, disruptions, checkpoints. The sums equal those of `gp-bpf
+ * account` to the nanosecond.
+ *
+ * A piece of the log's history that is as long as IMPORT_COARSE_NS becomes one row for its whole
+ * minutes. So a log has at most three rows for each piece.
+ *
+ * A job is identified by its name and its start. If its log is imported again, or a longer log with
+ * all its runs, the stored rows are replaced; the job's number and marks stay. Importing a shorter
+ * log, which is a beginning of the stored one, changes nothing. */
 #ifndef STORE_IMPORT_H
 #define STORE_IMPORT_H
 
@@ -16,8 +19,8 @@
 #define IMPORT_COARSE_NS (10 * STORE_MINUTE_NS)
 
 struct store_import {
-	const char *command; /* command line of gp-bpf, stored to show where the job came from */
-	/* result of reading the log with closed semantics (account/closed), with its history */
+	const char *command; /* command line of gp-bpf, stored to show how the job was imported */
+	/* the log as read with closed semantics (account/closed), with its history */
 	const struct goodput_answer *answer;
 	const struct goodput_names *names; /* names in the log */
 	int64_t now_ns;			   /* UTC */
@@ -25,8 +28,9 @@ struct store_import {
 
 enum store_imported {
 	STORE_IMPORT_NEW,
-	STORE_IMPORT_REPLACED, /* a shorter log of the same job was replaced */
-	/* the store already has this log, or a longer one; nothing was changed */
+	/* The log contains a stored one of the same job, which was replaced */
+	STORE_IMPORT_REPLACED,
+	/* The store already has this log or a longer one. Nothing was changed. */
 	STORE_IMPORT_KNOWN,
 };
 

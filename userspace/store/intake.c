@@ -22,8 +22,7 @@ static void intake_minute_add(struct intake_minute *into, const struct intake_mi
 		into->until_ns = m->until_ns;
 }
 
-/* Merges two successive minutes of the rank: of all pairs, the one that covers the shortest
- * time. */
+/* Merges two successive minutes of the rank into one: the pair that covers the shortest time. */
 static void intake_minutes_squeeze(struct intake *t, struct intake_rank *r)
 {
 	struct intake_minute *best = NULL, *next;
@@ -50,8 +49,8 @@ static void intake_minutes_squeeze(struct intake *t, struct intake_rank *r)
 	t->lost.merged++;
 }
 
-/* If the newest entry of the queue is a move of the same kind, adds this one to it. Returns false
- * if it is not. */
+/* Adds a move of time to the newest entry of the queue if that is a move of the same kind. Returns
+ * false otherwise. */
 static bool intake_moves_join(struct intake_rank *r, const struct intake_minute *moves)
 {
 	struct intake_minute *m = r->newest;
@@ -92,7 +91,8 @@ static bool intake_minute_put(struct intake *t, struct intake_rank *r,
 	return true;
 }
 
-/* Ends the running minute: puts it into the queue. If there is no memory it continues. */
+/* Ends the running minute and puts it into the queue of closed minutes. Without memory, the minute
+ * continues. */
 static void intake_minute_close(struct intake *t, struct intake_rank *r)
 {
 	if (!intake_minute_put(t, r, &r->running)) {
@@ -137,8 +137,8 @@ static void intake_minute_less(struct intake *t, struct intake_rank *r, int64_t 
 		return;
 	}
 	sums_take(&m.sums, less);
-	/* no memory for a correction: subtract the time from the running minute, so that the rank's
-	 * sum is right */
+	/* Without memory for a correction, subtract the time from the running minute, so that the
+	 * sum of the rank stays right. */
 	if (!intake_minute_put(t, r, &m)) {
 		t->lost.merged++;
 		r->running.minute = r->runs ? r->running.minute : minute;
@@ -147,8 +147,9 @@ static void intake_minute_less(struct intake *t, struct intake_rank *r, int64_t 
 	}
 }
 
-/* The job turned out to have ended with its last disruption: subtracts the time since then from the
- * minutes that contain it, latest first. more: the (negative) increase of the ledger. */
+/* Call when the job turns out to have ended with its last disruption. Subtracts the time since
+ * then from the minutes that contain it, the latest first. more: the (negative) increase of the
+ * ledger. */
 static void intake_outage_undo(struct intake *t, struct intake_rank *r, const struct sums *more)
 {
 	static const struct sums nothing;
@@ -162,7 +163,7 @@ static void intake_outage_undo(struct intake *t, struct intake_rank *r, const st
 		for (int i = 0; i < SUMS_SLOTS; i++)
 			part.ns[i] = part.ns[i] < left.ns[i] ? part.ns[i] : left.ns[i];
 		sums_take(&left, &part);
-		if (o->count) /* the earliest minute also gets the remainder */
+		if (o->count) /* the earliest minute also gets the rest, below */
 			intake_minute_less(t, r, o->minute[o->count], &part);
 		else
 			sums_add(&left, &part);
@@ -181,8 +182,8 @@ static void intake_outage_undo(struct intake *t, struct intake_rank *r, const st
 
 /* ---- time that moves between buckets --------------------------------------------------------- */
 
-/* Time that leaves a slot goes to the first of these slots that gained: a hang, lost progress,
- * startup. */
+/* When time leaves a slot, it is moved to the slots that gained time, in this order: hang, lost
+ * progress, startup, then all others. */
 static const int moves_to_first[] = {BUCKET_HANG, BUCKET_WASTED, BUCKET_PROGRAM_STARTUP};
 
 static void intake_moves_take(struct sums *more, int slot, int64_t *left_ns, struct sums *into)
@@ -196,8 +197,8 @@ static void intake_moves_take(struct sums *more, int slot, int64_t *left_ns, str
 	*left_ns -= ns;
 }
 
-/* Queues a move of up to ns of time from slot `was` to the slots that gained time, in minutes that
- * are closed already. Subtracts the moved time from `more`, the increase of the ledger. */
+/* Queues a move of at most ns of time in closed minutes: from slot `was` to the slots that gained
+ * time. Subtracts the moved time from `more`, the increase of the ledger. */
 static void intake_moves_put(struct intake *t, struct intake_rank *r, int was, int64_t ns,
 			     bool first, struct sums *more)
 {
@@ -216,8 +217,8 @@ static void intake_moves_put(struct intake *t, struct intake_rank *r, int was, i
 	if (ns <= 0)
 		return;
 	if (!intake_minute_put(t, r,
-			       /* no memory for a move: the running minute gets the changes, so that
-				* the rank's sum is right */
+			       /* without memory for the move, the running minute gets the changes,
+				* so that the sum of the rank stays right */
 			       &m)) {
 		t->lost.merged++;
 		sums_add(more, &m.sums);
@@ -229,8 +230,8 @@ static void intake_moves_put(struct intake *t, struct intake_rank *r, int was, i
 	sums_add(&r->closed, &m.sums);
 }
 
-/* Moves the excess of the first steps of a run from GOODPUT to startup, in the oldest minutes of
- * the run. */
+/* If the first steps of a run prove to be slow, moves their excess from GOODPUT to startup, in the
+ * oldest minutes of the run. */
 static void intake_moves_first(struct intake *t, struct intake_rank *r, struct sums *more)
 {
 	int64_t wasted_ns = more->ns[BUCKET_WASTED] > 0 ? more->ns[BUCKET_WASTED] : 0;
@@ -244,8 +245,8 @@ static void intake_moves_first(struct intake *t, struct intake_rank *r, struct s
 		intake_moves_put(t, r, BUCKET_GOODPUT, ns, true, more);
 }
 
-/* If a slot lost more time than the running minute has, the rest is moved in earlier minutes,
- * latest first. */
+/* If a slot lost more time than the running minute has in it, moves the difference in earlier
+ * minutes, the latest first. */
 static void intake_moves_last(struct intake *t, struct intake_rank *r, struct sums *more)
 {
 	for (int i = 0; i < SUMS_SLOTS; i++) {
@@ -256,8 +257,8 @@ static void intake_moves_last(struct intake *t, struct intake_rank *r, struct su
 	}
 }
 
-/* When a new run begins, notes the job's GOODPUT so far, because a job's row covers all its
- * runs. */
+/* When a new run of a job begins, records the job's GOODPUT before it: the row of a job covers all
+ * its runs. */
 static void intake_run_update(struct intake_rank *r)
 {
 	if (!r->about.job || r->run_mono_ns == r->about.run_mono_ns)
@@ -269,7 +270,7 @@ static void intake_run_update(struct intake_rank *r)
 }
 
 /* Returns true if a minute may contain more time than it lasts: the clock was set back, the start
- * of the rank moved, or this is the first snapshot of the rank. */
+ * of the rank was corrected, or this is the first snapshot of the rank. */
 static bool intake_time_joins(const struct intake_rank *r)
 {
 	int64_t real_ns = r->about.until_ns - r->formed_ns;
@@ -280,8 +281,8 @@ static bool intake_time_joins(const struct intake_rank *r)
 
 /* ---- forming minutes ------------------------------------------------------------------------- */
 
-/* Adds the increase of the rank's ledger since the last snapshot to the running minute. A new
- * minute begins if that time began in another minute. */
+/* Adds the increase of the rank's ledger since the last snapshot to the running minute. If the
+ * increase begins in a later minute, first closes the running minute. */
 static void intake_form(struct intake *t, struct intake_rank *r)
 {
 	int64_t from_ns = r->formed_ns ? r->formed_ns : r->about.start_ns,
@@ -295,8 +296,8 @@ static void intake_form(struct intake *t, struct intake_rank *r)
 	if (r->about.ended && r->formed_ns && !r->runs && !r->shown_steps &&
 	    !memcmp(&more, &nothing, sizeof(more)))
 		return;
-	/* This snapshot is older than the state in the store, so its ledger has less time: wait for
-	 * later snapshots. */
+	/* The ledger has less time than the store: this snapshot is older than the stored state.
+	 * Wait for later snapshots. */
 	if (sums_total(&more) < 0 && !r->about.ended) {
 		if (r->outage && !strcmp(r->about.state, job_state_name[JOB_OVER]))
 			intake_outage_undo(t, r, &more);
@@ -328,8 +329,9 @@ static void intake_form(struct intake *t, struct intake_rank *r)
 		intake_minute_close(t, r);
 }
 
-/* Continues a rank that another watch stored: computes the base, which is subtracted from the
- * ledger. Time that both watches observed counts once; time that neither observed is unobserved. */
+/* Continues a rank that another watch stored: computes the base, the part of the new ledger that is
+ * not added to the stored one. Time that both watches observed counts once; time that neither
+ * observed is unobserved. */
 static void intake_rebase(struct intake_rank *r, const struct sums *had, int64_t until_ns,
 			  bool ended)
 {
@@ -370,8 +372,8 @@ void intake_place(struct intake *t, struct intake_rank *r, const struct intake_p
 	r->runs = p->running.until_ns;
 	r->formed_ns = r->runs ? p->running.until_ns : p->until_ns;
 	r->base = p->base;
-	/* The history of a job that came from another node contains the part that this node
-	 * stored. */
+	/* If the job's history came from another node, it already contains the time that this node
+	 * stored: the base is 0. */
 	r->rebased = !p->gone_on && r->about.job && r->about.carried &&
 		     sums_total(&r->first) >= sums_total(&had);
 	if (r->rebased)
@@ -407,8 +409,8 @@ void intake_written(struct intake *t, struct intake_rank *r, bool done)
 	r->settled |= r->about.ended && !r->changed;
 }
 
-/* Forgets in which row of the store the rank is, for example after a rename. The data that was
- * written remains in that row; later time goes to the next row. */
+/* Forgets the row of a rank in the store, for example after its job was renamed. Written data
+ * remains in that row; later time goes to another row. */
 static void intake_unplace(struct intake *t, struct intake_rank *r)
 {
 	intake_minutes_drop(t, r, UINT64_MAX);
@@ -449,10 +451,11 @@ static void intake_rank_free(struct intake *t, struct intake_rank *r)
 
 /* ---- all ranks ------------------------------------------------------------------------------- */
 
-/* Start times of one process may differ by up to this (ns): the kernel reports nanoseconds, /proc
- * ticks of 10 ms. */
+/* Start times of the same process may differ by up to this (ns): the kernel side reports
+ * nanoseconds, /proc ticks of 10 ms. */
 #define START_SLACK_NS 20000000ull
-/* An entry that was in none of this many last snapshots is removed when all its data is written. */
+/* An entry is removed when it was missing in this many successive snapshots and all its data is
+ * written. */
 #define ABSENT_MAX 3
 
 struct intake *intake_new(void)
@@ -513,15 +516,15 @@ static bool intake_same_start(uint64_t a, uint64_t b)
 	return (a > b ? a - b : b - a) < START_SLACK_NS;
 }
 
-/* Returns true if a process with this start is the one of entry r. A process may prove to have
- * begun before the start in its entry, if its records came before its identity. */
+/* Returns true if a process that began at start_ns is the process of entry r. The start in the
+ * entry may be too late, if records of the process came before its identity. */
 static bool intake_start_between(uint64_t start_ns, uint64_t until_ns, const struct intake_rank *r)
 {
 	return start_ns < r->about.start_mono_ns && r->about.start_mono_ns < until_ns;
 }
 
-/* Finds the entry of the process that has the fact's pid now, with its current program. Makes a new
- * one if there is none. */
+/* Returns the entry of the process that has the fact's pid now. Makes a new entry if there is none,
+ * or if the pid was that of an earlier process or program. */
 static struct intake_rank *intake_rank_of_fact(struct intake *t, const struct fact *f)
 {
 	struct intake_rank *r = table_get(t->by_pid, f->pid);
@@ -571,7 +574,8 @@ static void intake_note_add(struct intake *t, struct intake_rank *r, const struc
 	n->mono_ns = f->mono_ns;
 	if (f->type == FACT_CHECKPOINT) {
 		n->checkpoint = *f->checkpoint;
-		n->checkpoint.match = NULL; /* the pointer is valid only as long as the fact */
+		n->checkpoint.match =
+			NULL; /* do not copy the pointer, which is valid only during this call */
 		if (f->checkpoint->match)
 			n->match = *f->checkpoint->match;
 		intake_note_texts(n, f->checkpoint->file, NULL);
@@ -644,7 +648,7 @@ static const struct job_view *intake_job_of(const struct snapshot *s, uint64_t k
 }
 
 /* Writes the key that identifies a job in the store. A job without a name is identified by its
- * number in the model and the boot ID, because that number is valid for one boot only. */
+ * number in the model and the boot ID, because these numbers are repeated after a boot. */
 static void intake_key_of(char out[INTAKE_KEY_MAX], const struct snapshot *s, uint64_t key,
 			  const char *name, const char *uid)
 {
@@ -666,8 +670,8 @@ void intake_former_key(char out[INTAKE_KEY_MAX], const struct snapshot *s,
 	intake_key_of(out, s, f->key, f->name, f->uid);
 }
 
-/* Sets the key and title of the job of a process, or of a job. A process without a job gets one of
- * its own. */
+/* Sets the key and title of the job: that of the rank's process, or j itself. A process without a
+ * job is stored as a job of its own. */
 static void intake_find_job(struct intake_about *a, const struct snapshot *s,
 			    const struct job_view *j, const struct rank_view *v)
 {
@@ -766,8 +770,8 @@ static void intake_disruptions_update(struct intake *t, struct intake_rank *r,
 	}
 }
 
-/* The model has begun a new ledger for the job: sets the base so that the stored time is kept and
- * all time of the new ledger is added. */
+/* Call when the model has begun a new ledger for the job. Sets the base so that the stored time is
+ * kept and all time of the new ledger is added to it. */
 static void intake_job_anew(struct intake_rank *r)
 {
 	memset(&r->base, 0, sizeof(r->base));
@@ -782,9 +786,8 @@ static void intake_types_update(struct intake *t, const struct ledger_view *l)
 			t->typed |= 1u << l->types[i].name;
 }
 
-/* Finds the job's entry under a former name. If possible, moves the entry to the new name: not
- * while its base waits to be written, or while there is an entry of another job with the new
- * name. */
+/* Finds the job's entry under a former name, and moves it to the present name. It is not moved
+ * while its base waits to be written, or if another job has an entry with the present name. */
 static struct intake_rank *intake_job_former(struct intake *t, const struct job_view *j)
 {
 	for (uint32_t i = j->nformer_names; i-- > 0;) {
@@ -837,8 +840,8 @@ static void intake_jobs_update(struct intake *t, const struct snapshot *s)
 			if (s->ranks[k].job_key == j->key)
 				intake_find_job(&r->about, s, j, &s->ranks[k]);
 		snprintf(r->about.state, sizeof(r->about.state), "%s", job_state_name[j->state]);
-		/* The history may have begun before this boot (it came from another node), so start
-		 * times are compared as signed numbers. */
+		/* Compare start times as signed numbers: a history from another node may begin
+		 * before the boot of this one. */
 		if (r->placed && (int64_t)(start_ns - r->about.until_mono_ns) > 0)
 			intake_job_anew(r);
 		r->about.start_mono_ns = start_ns;
@@ -878,8 +881,8 @@ static void intake_rank_drop(struct intake *t, uint32_t i)
 	intake_rank_free(t, r);
 }
 
-/* The steps since the last snapshot go into the minute that is formed next, even if the rank's row
- * in the store becomes known only later. */
+/* The steps since the last snapshot are added to the next minute that is formed, even if the rank's
+ * row in the store is not known before. */
 static void intake_steps_shown(struct intake_rank *r)
 {
 	if (!r->new_steps)
@@ -892,7 +895,7 @@ static void intake_steps_shown(struct intake_rank *r)
 
 void intake_snapshot(struct intake *t, const struct snapshot *s)
 {
-	if (!s->real_ns) /* without wall-clock time the minute of the snapshot is unknown */
+	if (!s->real_ns) /* without wall-clock time, the minute of the snapshot is not known */
 		return;
 	t->types = s->types;
 	for (uint32_t i = 0; i < t->count; i++) {

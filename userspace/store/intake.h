@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* intake.h - turns facts and snapshots into rows to be written: minutes of ranks, and notes. Pure,
- * not thread-safe. Hands out only what happened before the last snapshot, so that rows show the
- * state at one instant and a feed that is repeated from an earlier point continues from there. A
- * rank's ledger is cumulative; a minute gets the increase. Time that moves to another bucket later
- * (a hang, wasted progress, the excess of first steps) moves within its own minutes, so no bucket
- * of a minute is negative. If a job ended with its last disruption, the time after it is removed
- * from its minutes. Keeps at most INTAKE_ROWS unwritten minutes: beyond, two neighbouring minutes
- * of a rank are merged, so sums stay right but their time is less precise. Keeps at most
- * INTAKE_NOTES notes; further ones are lost and counted. */
+/* intake.h - collects facts and snapshots of the model, and forms the rows that are written to the
+ * store: minutes of ranks, and notes. Pure, not thread-safe.
+ *
+ * Only data from before the last snapshot is handed out, so that all rows show the state at one
+ * instant. After a restart, facts and snapshots repeated from an earlier point continue there.
+ *
+ * A rank's ledger is cumulative; a minute gets the increase. If time moves to another bucket later
+ * (a hang, wasted progress, the excess of first steps), it moves within the minutes that contain
+ * it, so no bucket of a minute is negative. If a job ended with its last disruption, the time after
+ * it is removed from its minutes.
+ *
+ * At most INTAKE_ROWS unwritten minutes are kept. Beyond that, two neighbouring minutes of a rank
+ * are merged: sums stay right, but are less precise in time. At most INTAKE_NOTES notes are kept;
+ * further ones are lost and counted. */
 #ifndef STORE_INTAKE_H
 #define STORE_INTAKE_H
 
@@ -33,14 +38,14 @@ struct intake_minute {
 	struct sums sums;
 	uint64_t steps;
 	struct sketch times;
-	/* May contain more time than it lasts: minutes were merged, the clock was set back, or the
-	 * start of the rank moved. */
+	/* The minute may contain more time than it lasts, because minutes were merged, the clock
+	 * was set back, or the start of the rank was corrected. */
 	bool joined;
 	uint64_t number; /* minutes are numbered in the order in which they were closed */
-	/* Not a minute, but a correction of earlier ones: in these, time moves from slot `was` to
-	 * the slots of `sums`. */
+	/* This entry is not a minute, but a correction of earlier minutes: time moves from slot
+	 * `was` to the slots of `sums`. */
 	bool moves;
-	/* for a correction: takes the earliest time of slot `was`, from `minute` on; false: its
+	/* for a correction: move the earliest time of slot `was`, from `minute` on; false: the
 	 * latest time */
 	bool first;
 	int was;
@@ -48,10 +53,12 @@ struct intake_minute {
 };
 
 #define INTAKE_KEY_MAX 384
-/* Most minutes of an outage that are kept until the job counts as over: after JOB_WAIT_NS. */
+/* Limit of minutes of an outage that are kept. They are needed until the job counts as over,
+ * JOB_WAIT_NS after the disruption. */
 #define INTAKE_OUTAGE 16
 
-/* time by minute since a job was disrupted, to subtract it if the job turns out to be over */
+/* Time of a job by minute since it was disrupted. It is subtracted if the job turns out to be
+ * over. */
 struct intake_outage {
 	int64_t minute[INTAKE_OUTAGE];
 	struct sums sums[INTAKE_OUTAGE];
@@ -61,18 +68,19 @@ struct intake_outage {
 struct intake_about { /* identity and last state of a rank, or of a job */
 	bool job;
 	uint32_t pid; /* 0: a job */
-	/* key of the job in the store, and its name for users */
+	/* key of the job in the store, and its name as shown to users */
 	char key[INTAKE_KEY_MAX], title[GP_JOB_MAX];
-	/* job only: keys that it had earlier in this session */
+	/* job only: keys that the job had earlier in this session */
 	char former[JOB_FORMERS][INTAKE_KEY_MAX];
 	uint32_t nformer_names;
-	char state[12];	       /* job only: name of its state */
+	char state[12];	       /* job only: name of the job's state */
 	char uid[JOB_UID_MAX]; /* of the rank's job */
-	/* number of the run in this session, counted by the model; 0: unknown */
+	/* number of the run in this session, as counted by the model; 0: unknown */
 	uint32_t run;
-	uint32_t carried;	     /* number of the job's runs on other nodes */
-	uint64_t disruptions, steps; /* job with runs on other nodes: totals over all its runs */
-	uint64_t job_key;	     /* of a job */
+	uint32_t carried; /* number of the job's runs on other nodes */
+	uint64_t disruptions,
+		steps;	  /* totals over all runs, for a job that also has runs on other nodes */
+	uint64_t job_key; /* of a job */
 	uint64_t start_mono_ns, end_mono_ns, until_mono_ns;
 	int64_t start_ns, end_ns, until_ns; /* UTC */
 	int64_t run_start_ns;		    /* UTC start of a job's last run; 0: this is a rank */
@@ -86,45 +94,46 @@ struct intake_about { /* identity and last state of a rank, or of a job */
 	char perf_tag[PROGRAM_TAG_MAX], session_tag[PROGRAM_TAG_MAX]; /* of its run */
 };
 
-struct intake_rank { /* a rank, or a job as a whole, whose rows are to be written */
+struct intake_rank { /* a rank, or a whole job, whose rows are written to the store */
 	struct intake_about about;
-	/* job only: JOB_DISRUPTIONS entries, as they were last noted */
+	/* job only: JOB_DISRUPTIONS entries, as they were when a note was last made of them */
 	struct job_disruption *disruptions;
 	uint32_t ndisruptions;
-	/* job that is down: its time since then; NULL: it is not down, or was not seen going
-	 * down */
+	/* for a job that is down, its time since then by minute; NULL: not down, or down since
+	 * before it was seen */
 	struct intake_outage *outage;
-	int64_t id;  /* number of its row in the store; 0: unknown yet */
-	bool placed; /* id is known; only from then on minutes are formed */
-	/* changed: since the last write; settled: it ended, and all is written */
+	int64_t id;  /* number of the row in the store; 0: not known yet */
+	bool placed; /* id is known; minutes are formed only after that */
+	/* changed: there is something to write; settled: it has ended and everything is written */
 	bool changed, settled;
 	bool seen;	 /* was in a snapshot */
-	bool over;	 /* it ended, although its last facts may still follow */
-	bool left;	 /* its pid belongs to another process by now */
-	uint32_t absent; /* number of last snapshots in a row without it */
-	/* now: cumulative ledger of the model; base: part of it that is not written to the store */
+	bool over;	 /* it has ended, but some of its last facts may still arrive */
+	bool left;	 /* its pid belongs to another process now */
+	uint32_t absent; /* number of successive snapshots, up to the last, without this entry */
+	/* now: cumulative ledger of the model; base: the part of it that is not added to the
+	 * store */
 	struct sums now, base;
-	/* rebased: the new base is to be written; rebasing: it is being written */
+	/* rebased: the new base has to be written; rebasing: it is being written */
 	bool rebased, rebasing;
-	/* earlier: the rank proved to have begun before the start that may be stored; earlying: the
-	 * new start is being written */
+	/* earlier: the rank began before the start that is stored, which has to be corrected;
+	 * earlying: the correction is being written */
 	bool earlier, earlying;
-	struct sums first; /* ledger when it was first seen in this session */
+	struct sums first; /* ledger when the entry was first seen in this session */
 	int64_t first_ns;  /* UTC time of `first` */
-	int64_t formed_ns; /* UTC time of the snapshot that is contained in `formed`; 0: none yet */
-	/* CLOCK_MONOTONIC of formed_ns; the rank's start as known at that time */
+	int64_t formed_ns; /* UTC time up to which `formed` contains the ledger; 0: none yet */
+	/* the same instant in CLOCK_MONOTONIC; start of the rank as known then */
 	uint64_t formed_mono_ns, formed_start_ns;
 	struct sums formed;   /* time in all minutes, the running one included; equals now - base */
 	struct sums closed;   /* time in closed minutes */
-	uint64_t run_mono_ns; /* job only: start of the run to which before_ns refers */
-	int64_t before_ns;    /* job only: GOODPUT of all runs before that one */
+	uint64_t run_mono_ns; /* job only: start of the run that before_ns belongs to */
+	int64_t before_ns;    /* job only: GOODPUT of all runs before that run */
 	uint64_t closed_steps;
 	struct sketch closed_times;
 	struct intake_minute running;
 	bool runs; /* `running` is in use */
 	/* queue of closed minutes that are not written yet */
 	struct intake_minute *oldest, *newest;
-	/* minutes up to this number are being written by the writer's thread */
+	/* minutes up to this number are being written by the writer's thread; 0: none */
 	uint64_t taken;
 	uint64_t new_steps; /* steps since the last snapshot */
 	struct sketch new_times;
@@ -144,34 +153,36 @@ struct intake_note {
 		struct fact_checkpoint checkpoint;
 		struct fact_health health;
 	};
-	/* for a restore: the checkpoint that was read; match.how 0: unknown */
+	/* for a restore: the checkpoint that was read, and how that is known; match.how 0:
+	 * unknown */
 	struct checkpoint_match match;
 	char text[GP_PATH_MAX], words[FACT_EVIDENCE_MAX];
 };
 
 struct intake {
-	struct table *by_pid; /* the rank to which facts of a pid belong */
+	struct table *by_pid; /* pid -> struct intake_rank that gets the facts of this pid */
 	struct table *by_job;
 	struct intake_rank *ranks[INTAKE_RANKS];
 	uint32_t count;
 	struct intake_note notes[INTAKE_NOTES]; /* oldest first */
-	/* ready: number of notes from before the last snapshot */
+	/* ready: number of notes that are older than the last snapshot */
 	uint32_t nnotes, ready;
 	/* names of the types of custom events, as of the last snapshot */
 	struct type_names types;
-	/* bit per type of custom events that ever had time */
+	/* a bit for each type of custom events that ever had time */
 	uint32_t typed;
 	uint64_t last_fact; /* number of the last fact */
-	/* Number of the last fact before the last snapshot: rows that are handed out contain all
-	 * facts up to it. */
+	/* Number of the last fact before the last snapshot. The rows that are handed out contain
+	 * the facts up to this one. */
 	uint64_t closed;
-	uint64_t skip; /* facts up to this number are in the store */
-	/* skip is unknown. Then facts that the previous process reported (before this one took
-	 * over) are skipped. */
+	uint64_t skip; /* facts up to this number are in the store already, and are skipped */
+	/* skip is not known. Then all facts are skipped that the previous process reported before
+	 * this one took over. */
 	bool blind;
 	uint64_t minutes; /* number of minutes closed so far */
 	uint32_t rows;	  /* closed, not written */
-	struct {	  /* items that were lost, and number of minutes that were merged */
+	/* Numbers of ranks, notes and facts that were lost, and of minutes that were merged */
+	struct {
 		uint64_t ranks, notes, facts, merged;
 	} lost;
 };
@@ -180,19 +191,20 @@ struct intake *intake_new(void); /* NULL: no memory */
 void intake_free(struct intake *t);
 void intake_fact(struct intake *t, const struct fact *f);
 void intake_snapshot(struct intake *t, const struct snapshot *s);
-/* Writes the key by which a job is identified in stores. */
+/* Writes the key that identifies the job in stores. */
 void intake_key(char out[INTAKE_KEY_MAX], const struct snapshot *s, const struct job_view *j);
 /* Writes the key that the job had under a former name. */
 void intake_former_key(char out[INTAKE_KEY_MAX], const struct snapshot *s,
 		       const struct job_former *f);
-/* Returns true if there are ranks whose row in the store is unknown. */
+/* Returns true if the row in the store is not known for some ranks. */
 bool intake_unplaced(const struct intake *t);
 /* Returns true if there is data that the store does not have. */
 bool intake_due(const struct intake *t);
 
-/* State of a rank or a job that the store has. gone_on: it was written for the same run of the
- * model, so the ledger continues. Otherwise the ledger of the model is added to the stored time,
- * and the time in between is unobserved unless the job was over. */
+/* Sets the state of a rank or job that was read from the store. gone_on: it was written for the
+ * same run of the model, so the model's ledger continues the stored one. Otherwise the model's
+ * ledger is added to the stored one, and the time between them is unobserved unless the job was
+ * over. */
 struct intake_place {
 	int64_t id;
 	bool gone_on, ended;
@@ -200,18 +212,19 @@ struct intake_place {
 	struct sums closed;	      /* in closed minutes */
 	uint64_t closed_steps;	      /* in closed minutes */
 	struct sketch closed_times;   /* in closed minutes */
-	int64_t until_ns;	      /* UTC end of its closed minutes; 0: there are none */
-	struct intake_minute running; /* its running minute; until_ns 0: none */
+	int64_t until_ns;	      /* UTC end of the closed minutes; 0: there are none */
+	struct intake_minute running; /* the running minute; until_ns 0: there is none */
 };
 void intake_place(struct intake *t, struct intake_rank *r, const struct intake_place *p);
-/* Call after the minutes that were taken have been written (done), or not: then they are handed out
- * again. */
+/* Call after an attempt to write the minutes that were taken. done: they were written and are
+ * dropped; otherwise they are handed out again. */
 void intake_written(struct intake *t, struct intake_rank *r, bool done);
-/* Removes the first n notes, which were written. */
+/* Removes the first n notes. Call after they were written. */
 void intake_noted(struct intake *t, uint32_t n);
-/* Starts again for an empty store: no rank has a row in it, so all time is written again. */
+/* Starts again for an empty store: no rank has a row in it, so all time known to the model is
+ * written. */
 void intake_again(struct intake *t);
-/* Forgets ranks that ended, are written, and are no longer in snapshots. */
+/* Drops the entries of ranks that have ended, are written, and are no longer in snapshots. */
 void intake_forget(struct intake *t);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_names.h - lists the jobs in a store quickly, for shell completion. Writes and logs nothing,
- * does not check or migrate the file, and waits for a lock for 0.1 s at most. */
+/* job_names.h - lists the names of jobs in a store quickly, for shell completion. Writes and logs
+ * nothing, does not check or migrate the file, and waits at most 0.1 s for a lock. */
 #ifndef STORE_JOB_NAMES_H
 #define STORE_JOB_NAMES_H
 

@@ -18,12 +18,12 @@ static inline int64_t query_span_end(const struct store_span *span)
 	" coalesce(n.sketch, x''), max(r.until_ns, coalesce(n.until_ns, 0))"
 #define MAX_STEP "max(r.max_step, coalesce(n.max_step, 0))"
 #define RANKS	 " FROM ranks AS r LEFT JOIN minute_now AS n ON n.rank = r.id"
-/* Orders the ranks of a run so that the first is its reference rank, whose ledger represents the
- * run. */
+/* SQL: orders the ranks of a run so that the first is its reference rank, whose ledger represents
+ * the run. */
 #define REFERENCE " ORDER BY r.rank IS NULL, r.rank, r.start_mono_ns, r.id"
 
-/* Moves excluded time from the sums to t->excluded_ns. In the store it is a bucket, in results of
- * queries it is not. */
+/* Moves excluded time from the sums to t->excluded_ns. The store has a bucket for excluded time;
+ * results of queries do not. */
 static void query_totals_leave_out(struct store_totals *t)
 {
 	int64_t *ns = &t->sums.ns[BUCKET_EXCLUDED];
@@ -32,8 +32,8 @@ static void query_totals_leave_out(struct store_totals *t)
 	*ns = 0;
 }
 
-/* Reads the sums of a rank: those of its closed minutes plus its running minute. at: first
- * column. */
+/* Reads the sums of a rank: closed minutes plus the running minute. at: number of the first column
+ * in stmt. */
 static int query_totals_read(struct store *st, sqlite3_stmt *stmt, int at, struct store_totals *ret)
 {
 	struct sums now;
@@ -237,7 +237,8 @@ int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 	ret->watched_ns = store_int_or(stmt, 17, 0);
 	store_done(stmt);
 	err = store_runs(st, id, query_take_run, ret);
-	/* the store has only the runs of this node, so the job's own counts are used */
+	/* If the job also had runs on other nodes, the store has only those of this node, so the
+	 * larger counts of the job itself are used. */
 	if (ret->carried) {
 		ret->runs = ret->runs > attempts ? ret->runs : attempts;
 		ret->disruptions = ret->disruptions > all_disruptions ? ret->disruptions
@@ -290,9 +291,8 @@ const char *store_bucket(const struct store *st, uint32_t slot)
 
 /* ---- where the time of a span went, from minutes --------------------------------------------- */
 
-/* A minute that covers more than this (ns) is longer than a minute: unobserved time, or minutes
- * that were merged. Up to twice the length of a minute is normal, because snapshots come
- * irregularly. */
+/* A row that covers more than this (ns) is longer than a minute: unobserved time, or merged
+ * minutes. Up to twice the length of a minute is normal, because snapshots come irregularly. */
 #define LONG_NS	   (2 * STORE_MINUTE_NS)
 #define MINUTE_MAX (INT64_MAX / 2 / STORE_MINUTE_NS)
 
@@ -320,7 +320,7 @@ int store_minutes(struct store *st, int64_t rank, const struct store_span *span,
 	while (store_next(stmt, &err)) {
 		int64_t minute = store_int(stmt, 0), from_ns, ns;
 
-		/* gp-bpf does not write such minutes, so the file was changed by another program */
+		/* skip invalid minutes, which only another program can have written */
 		if (minute < 0 || minute > MINUTE_MAX)
 			continue;
 		from_ns = minute * STORE_MINUTE_NS;
@@ -394,7 +394,8 @@ static int query_sum_minute(void *ctx, int64_t from_ns, int64_t to_ns,
 	struct store_totals t = *minute;
 	int64_t from, to, within, away;
 
-	/* a minute of normal length counts completely or not at all, depending on its start */
+	/* A row of normal length counts completely or not at all: it counts if it begins in the
+	 * span. */
 	if (to_ns - from_ns <= LONG_NS) {
 		if (from_ns < s->span.from_ns - s->span.from_ns % STORE_MINUTE_NS ||
 		    from_ns >= query_span_end(&s->span))
@@ -455,7 +456,7 @@ static int query_sum_run(void *ctx, const struct store_run *r)
 	return err;
 }
 
-/* Replaces the sums of the ranks by the ledger of the job as a whole, if the store has one. */
+/* Replaces the sum over the ranks by the ledger of the job as a whole, if the store has one. */
 static int query_own_totals(struct store *st, int64_t job, struct job_sum *j)
 {
 	struct store_totals t = {0};
@@ -495,8 +496,8 @@ int store_job_totals(struct store *st, int64_t job, const struct store_span *spa
 
 /* ---- events of a job ------------------------------------------------------------------------- */
 
-/* Limits a value that was read from the file, because it may be arbitrary: then adding up all
- * buckets cannot overflow. */
+/* Limits a value from the file, which may be arbitrary, so that a sum over all buckets cannot
+ * overflow. */
 static int64_t query_bounded_ns(int64_t ns)
 {
 	const int64_t most = INT64_MAX / 256;
@@ -675,8 +676,8 @@ int store_exclusions(struct store *st, const struct store_span *span, store_note
 	return query_notes_read(stmt, err, fn, ctx);
 }
 
-/* Copies a text that the user gave, shortened and with special characters escaped, because it will
- * be shown to others. */
+/* Copies a text from the user for storing: shortened, and with special characters escaped, because
+ * it is shown to others. */
 static void query_escape(char out[256], const char *text)
 {
 	log_escape(out, 256, text, strlen(text));
@@ -717,8 +718,8 @@ int store_include(struct store *st, int64_t id)
 	return query_removed(st, store_run(st, "DELETE FROM exclusions WHERE id = ?", "i", id));
 }
 
-/* Adds an exclusion for this connection only: a temporary table, with a copy of the stored
- * exclusions, hides the stored table. */
+/* Adds an exclusion for this connection only: a temporary table with a copy of the stored
+ * exclusions replaces the stored table. */
 int store_exclude_here(struct store *st, int64_t from_ns, int64_t to_ns, const char *why)
 {
 	int err = store_exec(st, "PRAGMA temp_store = MEMORY");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* retain.c - removes old data. By age: everything that is too old. By size: first minutes (their
- * sums are kept in the rank's row), then whole runs, the oldest first. */
+/* retain.c - removes old data from the store. Data beyond the age limit is removed completely. If
+ * the file is too large, the oldest minutes are removed first (the row of their rank keeps the
+ * sums), then whole runs, the oldest first. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -8,22 +9,22 @@
 #include "userspace/store/write.h"
 
 #define ROUNDS 64
-/* To shrink the file, the time that it covers is divided into SLICES, and a round removes the
- * oldest one. A call has at most ROUNDS rounds and returns up to PAGES_FREED pages to the file
+/* To shrink the file, the time that it covers is divided into SLICES, and each round removes the
+ * oldest slice. A call does at most ROUNDS rounds and returns up to PAGES_FREED pages to the file
  * system. */
 #define SLICES	    16
 #define PAGES_FREED 4096
-/* A rank without an end counts as ended if its row was not written for this long (ns): rows of
- * running ranks are written each second. */
+/* If the row of a rank without an end was not written for this long (ns), the rank counts as ended:
+ * rows of running ranks are written every second. */
 #define UNSEEN_NS 3600000000000
 
-/* Jobs that were imported at the time of parameter 2 or later. They are kept, because their age
- * counts from the import and not from the time of the run. */
+/* SQL: jobs imported at the time in parameter 2 or later. They are kept, because their age counts
+ * from the import, not from the run. */
 #define YOUNG "(SELECT id FROM jobs WHERE imported_ns >= ?2)"
 #define NONE  INT64_MAX
 
 /* Removes minutes before before_ns, except those of jobs imported at young_ns or later (NONE: no
- * exception). Deletes by rank, because the minutes of a rank are stored together. */
+ * exception). Deletes rank by rank, because the minutes of a rank are neighbours in the file. */
 static int retain_minutes_before(struct store *st, int64_t before_ns, int64_t young_ns)
 {
 	int err = store_exec(st, "BEGIN IMMEDIATE");
@@ -39,7 +40,7 @@ static int retain_minutes_before(struct store *st, int64_t before_ns, int64_t yo
 	return store_commit(st, err);
 }
 
-/* Removes runs whose ranks were all last seen before before_ns, with all their rows. */
+/* Removes runs with all their rows if each of their ranks was last seen before before_ns. */
 static int retain_runs_before(struct store *st, int64_t before_ns, int64_t young_ns)
 {
 	static const char *const steps[] = {
@@ -100,8 +101,8 @@ static int retain_used_bytes(struct store *st, uint64_t *ret_bytes)
 	return err;
 }
 
-/* Removes the oldest minutes; if there are none, the oldest run that ended. Sets *ret_gone to false
- * if there is no such run either. */
+/* Removes the oldest minutes, or the oldest ended run if there are no minutes. Sets *ret_gone to
+ * false if there is no such run either. */
 static int retain_oldest_go(struct store *st, int64_t now_ns, bool *ret_gone)
 {
 	int64_t oldest = 0;

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema.c - the tables of the store, and migrations from older versions.
- * Times `_ns` are UTC since 1970, `_mono_ns` CLOCK_MONOTONIC of the run's boot, others durations;
- * NULL: unknown. `ledger` is pairs of (number in names, signed ns), each a varint: a minute has two
- * to four of them, 30 bytes, in one row that is written as a whole; a separate table would take
- * five times the room. `sketch` is step times (sketch.h).
- * A rank's ledger is the sum of ranks.ledger, its closed minutes, and minute_now.ledger, the
- * running minute. Running minutes are in a separate table, so that the write of each second touches
- * two or three pages, however many ranks there are, and a closed minute is written once, after the
- * rank's other minutes. A minute whose time adds up to more than 60 s covers the whole span from
- * its start. */
+/* schema.c - the tables of the store, and migrations from older versions. Columns `_ns` are UTC
+ * since 1970, `_mono_ns` CLOCK_MONOTONIC of the run's boot, others durations; NULL: unknown.
+ *
+ * `ledger` is a list of pairs (number in table names, signed ns), each a varint. A minute has two
+ * to four pairs in 30 bytes; a separate table would take five times the space. `sketch` is step
+ * times (sketch.h).
+ *
+ * A rank's ledger is the sum of ranks.ledger (its closed minutes) and minute_now.ledger (the
+ * running minute). Running minutes are in a separate table, so that the write of each second
+ * touches only two or three pages. A closed minute is written once, after the rank's other minutes.
+ * If the time of a minute adds up to more than 60 s, the row covers all this time from its
+ * start. */
 #include "userspace/store/schema.h"
 
 static const char first[] =
 	"CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
-	/* A session is a live watch or a tape. If it is continued, the store has its facts up to
-	 * number `told`. */
+	/* A session is a live watch or a tape. `told`: number of the last fact of the session in
+	 * the store; a continued session begins after it. */
 	"CREATE TABLE sessions (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, told INTEGER NOT NULL,"
 	" version TEXT NOT NULL, command TEXT NOT NULL);"
 	"CREATE TABLE jobs (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL,"
@@ -23,8 +25,7 @@ static const char first[] =
 	" boot_id TEXT NOT NULL, start_ns INTEGER NOT NULL, start_mono_ns INTEGER NOT NULL,"
 	" end_ns INTEGER, end_mono_ns INTEGER, status INTEGER, UNIQUE (job, attempt));"
 	/* kind 1: the row is for the job itself, whose ledger covers all its runs; run and pid are
-	 * 0. base: by how much the ledger of the model in that session exceeds the one in this
-	 * row. */
+	 * 0. base: by how much the ledger of the session's model exceeds the ledger in this row. */
 	"CREATE TABLE ranks (id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, job INTEGER NOT NULL,"
 	" run INTEGER NOT NULL, session INTEGER NOT NULL, base BLOB NOT NULL,"
 	" pid INTEGER NOT NULL, start_mono_ns INTEGER NOT NULL, start_ns INTEGER NOT NULL,"
@@ -66,7 +67,7 @@ static const char second[] =
 	"CREATE INDEX marks_by_job ON marks (job, at_ns);"
 	"CREATE TABLE exclusions (id INTEGER PRIMARY KEY, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL, why TEXT NOT NULL);";
 
-/* perf_tag: runs with the same tag may be compared in speed. session_tag: runs with the same tag
+/* perf_tag: runs with the same tag may be compared by speed. session_tag: runs with the same tag
  * are parts of one training. */
 static const char third[] = "ALTER TABLE runs ADD COLUMN perf_tag TEXT NOT NULL DEFAULT '';"
 			    "ALTER TABLE runs ADD COLUMN session_tag TEXT NOT NULL DEFAULT '';"
@@ -74,11 +75,13 @@ static const char third[] = "ALTER TABLE runs ADD COLUMN perf_tag TEXT NOT NULL 
 			    "CREATE INDEX runs_by_perf_tag ON runs (perf_tag);";
 
 /* jobs: job_uid and the name identify the job, and are parts of its key (uid was never set).
- * carried: number of runs on other nodes, if the history came from there; then all_falls and
- * all_steps are the disruptions and steps of all runs, because the rows here are fewer. source: ''
- * for observed jobs, 'log' for imported ones (import.h), whose `_mono_ns` are UTC, too. health:
- * end_ns is when steps were fast again, for a recovery. checkpoints: for a restore, which step the
- * checkpoint contains, and how that is known. */
+ * carried: number of runs on other nodes, if the job's history came from there. In this case
+ * all_falls and all_steps are the disruptions and steps of all runs, because this store has only
+ * part of the rows. source: '' for observed jobs, 'log' for imported ones (import.h), whose
+ * `_mono_ns` are UTC too.
+ *
+ * health: end_ns is when steps were fast again, for a recovery. checkpoints: for a restore, which
+ * step the checkpoint contains, and how it is known. */
 static const char fourth[] =
 	"ALTER TABLE jobs ADD COLUMN job_uid TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE jobs ADD COLUMN carried INTEGER NOT NULL DEFAULT 0;"
@@ -94,7 +97,8 @@ static const char fourth[] =
 	"ALTER TABLE checkpoints ADD COLUMN confidence REAL;"
 	"ALTER TABLE checkpoints ADD COLUMN estimated INTEGER NOT NULL DEFAULT 0;";
 
-/* model_run: number of the run in its job, counted by the model of that session; NULL: unknown. */
+/* model_run: number of the run in its job, as counted by the model of this session; NULL:
+ * unknown. */
 static const char fifth[] = "ALTER TABLE runs ADD COLUMN session INTEGER;"
 			    "ALTER TABLE runs ADD COLUMN model_run INTEGER;";
 
@@ -102,7 +106,7 @@ static const char fifth[] = "ALTER TABLE runs ADD COLUMN session INTEGER;"
 static const char sixth[] = "ALTER TABLE sessions ADD COLUMN ended_ns INTEGER;";
 
 /* held_ns: sum of the ledger; -1: a bucket is negative; 0: written by an older version. The CHECK
- * makes SQLite refuse a minute with more time than lies between its start and until_ns. */
+ * makes SQLite refuse a minute that has more time than lies between its start and until_ns. */
 #define HELD                                                                                       \
 	" ADD COLUMN held_ns INTEGER NOT NULL DEFAULT 0 CHECK (held_ns = 0 OR (held_ns > 0 AND"    \
 	" held_ns <= until_ns - minute * 60000000000));"

@@ -10,8 +10,8 @@
 #define SKETCH_FORMAT 1
 #define CLASS_LIMIT   (64u << SKETCH_FINE)
 
-/* Returns the class of a time: its exponent (base 2), followed by its highest SKETCH_FINE bits
- * after the leading one. The lowest `coarse` bits are dropped, which makes classes wider. */
+/* Returns the class of a time: its exponent to base 2, followed by the SKETCH_FINE bits after its
+ * leading bit. The lowest `coarse` bits are dropped, which makes classes wider. */
 static uint16_t sketch_class_of(uint64_t ns, unsigned coarse)
 {
 	unsigned exponent, mantissa;
@@ -24,8 +24,8 @@ static uint16_t sketch_class_of(uint64_t ns, unsigned coarse)
 	return (uint16_t)((exponent << SKETCH_FINE | mantissa) >> coarse);
 }
 
-/* Returns the lower bound of a class. It is not an integer, because small classes are narrower than
- * 1 ns. */
+/* Returns the lower bound of a class in ns. It is not an integer, because classes of short times
+ * are narrower than 1 ns. */
 static double sketch_class_low(uint32_t class, unsigned coarse)
 {
 	uint32_t fine = class << coarse, mantissa = fine & ((1u << SKETCH_FINE) - 1);

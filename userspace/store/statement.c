@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* statement.c - prepares, caches and runs statements; reads their rows. */
+/* statement.c - prepares, caches and runs SQL statements, and reads the rows of their results. */
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -48,8 +48,7 @@ static sqlite3_stmt *statement_get(struct store *st, const char *text, int *ret_
 	sqlite3_stmt *stmt = NULL;
 	uint32_t i = 0;
 
-	/* A statement whose rows are still being read cannot be used for a second query of the same
-	 * text. */
+	/* A cached statement whose rows are still being read cannot be used for a second query. */
 	while (i < st->cached &&
 	       (st->cache[i].text != text || sqlite3_stmt_busy(st->cache[i].stmt)))
 		i++;
@@ -138,8 +137,8 @@ void store_done(sqlite3_stmt *stmt)
 	sqlite3_clear_bindings(stmt);
 }
 
-/* Advances to the next row. Returns 1: there is one; 0: no more rows, or -errno; then the statement
- * is released. */
+/* Advances a statement to the next row. Returns 1: there is a row; 0: no more rows, or -errno. In
+ * the last two cases the statement is released. */
 static int statement_row(sqlite3_stmt *stmt)
 {
 	int rc = sqlite3_step(stmt);
@@ -267,8 +266,7 @@ void store_text(sqlite3_stmt *stmt, int column, char *out, size_t len)
 {
 	const char *text = (const char *)sqlite3_column_text(stmt, column);
 
-	/* The text is escaped, because the file may come from an attacker and the text is shown to
-	 * users. */
+	/* Escape the text: the file may come from an attacker, and the text is shown to users. */
 	log_escape(out, len, text ? text : "",
 		   text ? (size_t)sqlite3_column_bytes(stmt, column) : 0);
 }
@@ -316,8 +314,8 @@ int store_slot(struct store *st, const char *name, uint32_t *ret)
 		}
 		if (attempt)
 			break;
-		/* The limit is checked within the statement, so it also holds if other processes
-		 * add names. */
+		/* The statement itself checks the limit, which therefore also holds if other
+		 * processes add names. */
 		err = store_run(
 			st,
 			"INSERT OR IGNORE INTO names (name) SELECT ?1 WHERE (SELECT count(*) FROM names) < ?2",
@@ -347,8 +345,7 @@ int store_type(struct store *st, uint32_t type, const char *name)
 
 /* ---- sums and step times of a row, read from its blobs --------------------------------------- */
 
-/* Counts a row that cannot be read, and logs the first one. Returns 0, so that reading
- * continues. */
+/* Counts a damaged value, and logs the first one. Returns 0, so that reading continues. */
 static int statement_unreadable(struct store *st, const char *what)
 {
 	if (!st->unreadable++)
@@ -369,7 +366,7 @@ int store_sums(struct store *st, sqlite3_stmt *stmt, int column, struct sums *re
 	size_t len = (size_t)sqlite3_column_bytes(stmt, column);
 	int err = sums_read(ret, &st->names, data, len);
 
-	/* another process may have added names since this one opened the store */
+	/* Another process may have added names after this one opened the store: load them. */
 	if (err == -ENOENT) {
 		err = store_names_load(st, false);
 		if (err)

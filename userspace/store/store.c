@@ -78,8 +78,8 @@ int store_make_folder(const char *path)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Returns true if the file is a store, or empty. Only such a file may be renamed when it is
- * damaged; another kind of file, which the user may have named by mistake, must not be changed. */
+/* Returns true if the file is a store of gp-bpf, or empty. Only such a file may be renamed when it
+ * is damaged; any other file must not be changed, as the user may have named it by mistake. */
 static bool store_is_ours(int fd, const char *path)
 {
 	static const char magic[16] = "SQLite format 3";
@@ -91,8 +91,8 @@ static bool store_is_ours(int fd, const char *path)
 	       !strcmp(slash ? slash + 1 : path, STORE_FILE);
 }
 
-/* Opens the file, or creates it with access for this user only. Does not follow a symbolic link,
- * which another user may have made. Sets st->dev and st->ino. */
+/* Opens the file; creates it if missing, with access for this user only. Does not follow a symbolic
+ * link, which another user may have made. Sets st->dev and st->ino. */
 static int store_file_make(struct store *st, enum store_mode mode)
 {
 	static const int how[] = {
@@ -133,9 +133,9 @@ static int store_busy(void *ctx, int tries)
 	return 1;
 }
 
-/* Opens the file in SQLite, which opens by name and must not follow links: so the name is resolved
- * first, and must still be that of the file that was checked. Names in /proc (/proc/PID/root) can
- * be resolved by the kernel only, and are used unchanged. */
+/* Opens the file in SQLite, which opens by name and must not follow links. So the name is resolved
+ * first, and must still be that of the file that was checked. Only the kernel can resolve names in
+ * /proc (/proc/PID/root), so they are used unchanged. */
 static int store_sql_open(struct store *st, int flags)
 {
 	char name[PATH_MAX];
@@ -164,8 +164,8 @@ static int store_connect_file(struct store *st, enum store_mode mode)
 		return err;
 	sqlite3_extended_result_codes(st->sql, 1);
 	sqlite3_busy_handler(st->sql, store_busy, st);
-	/* The file may come from an attacker: do not run code (triggers) in it, and do not trust
-	 * its tables. */
+	/* The file may come from an attacker: do not run triggers in it, and do not trust its
+	 * tables. */
 	sqlite3_db_config(st->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(st->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(st->sql, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
@@ -177,7 +177,8 @@ static int store_settle(struct store *st)
 	static const char *const settings[] = {
 		"PRAGMA auto_vacuum = INCREMENTAL", /* for a new file */
 		"PRAGMA journal_mode = WAL",
-		/* nothing is lost if gp-bpf is killed; a power failure loses the last seconds */
+		/* If gp-bpf is killed, nothing is lost; after a power failure, the last seconds
+		 * are. */
 		"PRAGMA synchronous = NORMAL",
 		"PRAGMA journal_size_limit = 8388608",
 	};
@@ -208,8 +209,8 @@ static int store_version_of(struct store *st)
 	return version < 0 ? -EMEDIUMTYPE : (int)version;
 }
 
-/* Migrates to the current version. Each migration is one transaction that includes the version
- * number, so that only one of two processes that start at once migrates. */
+/* Migrates to the current version. Each migration and its version number are written in one
+ * transaction, so that only one of two processes that start at once migrates. */
 static int store_migrate(struct store *st)
 {
 	char end[96];

@@ -47,7 +47,7 @@ int sum_names_add(struct sum_names *n, const char *name, int64_t id)
 {
 	uint32_t i = 0;
 
-	if (!*name) /* "" marks a free slot, so an empty name from a file is replaced */
+	if (!*name) /* "" marks a free slot, so an empty name is replaced */
 		name = "?";
 	while (i < n->count && strcmp(n->name[i], name) != 0)
 		i++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* varint.h - encodes integers in as few bytes as necessary: seven bits in each byte, the lowest
- * first. */
+ * bits first. */
 #ifndef STORE_VARINT_H
 #define STORE_VARINT_H
 
@@ -54,7 +54,7 @@ static inline uint64_t varint_read(struct varint_reader *r)
 	return 0;
 }
 
-/* Encodes the sign in the lowest bit, so that small negative numbers become small positive ones. */
+/* Encodes the sign in the lowest bit, so that numbers near zero become small positive numbers. */
 static inline uint64_t zigzag(int64_t v)
 {
 	return v < 0 ? ~((uint64_t)v << 1) : (uint64_t)v << 1;

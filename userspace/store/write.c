@@ -10,10 +10,11 @@
 #include "userspace/base/log.h"
 #include "userspace/store/store_private.h"
 
-/* Start times of one process may differ by up to this (ns), because /proc has ticks of 10 ms. */
+/* Start times of the same process may differ by up to this (ns), because /proc has ticks of 10
+ * ms. */
 #define START_SLACK_NS 20000000ll
-/* A minute may contain this much more time (ns) than it lasts: the clock was adjusted. More is a
- * bug. */
+/* A minute may contain up to this much more time (ns) than it lasts, because the clock was
+ * adjusted. A larger excess is a bug. */
 #define OVERFULL_NS 1000000000ll
 
 /* ---- session --------------------------------------------------------------------------------- */
@@ -46,7 +47,7 @@ int write_session_ended(struct store *st, const struct write_session *s, int64_t
 
 #define MINUTE "SELECT minute, until_ns, ledger, steps, sketch FROM "
 
-/* Reads a minute from a row that MINUTE selected. */
+/* Reads a minute from a row selected with MINUTE. */
 static int write_minute_read(struct store *st, sqlite3_stmt *stmt, struct intake_minute *ret)
 {
 	int err;
@@ -58,7 +59,7 @@ static int write_minute_read(struct store *st, sqlite3_stmt *stmt, struct intake
 	return err ? err : store_sketch(st, stmt, 4, &ret->times);
 }
 
-/* Reads the only row of a statement of store_find(). Returns 1; 0: there is no row, and *ret is
+/* Reads the only row of a statement of store_find(). Returns 1; 0 if there is no row, and *ret is
  * unchanged; -errno. */
 static int write_minute_take(struct store *st, sqlite3_stmt *stmt, int err,
 			     struct intake_minute *ret)
@@ -82,8 +83,9 @@ static int write_running_read(struct store *st, int64_t rank, struct intake_minu
 
 #define PLACE "SELECT ranks.id, ranks.session, ledger, steps, sketch, until_ns, base, run,"
 
-/* Finds the row of a rank: a process and the program it runs. If gp-bpf attached late it knows the
- * start of the process, but not that of its program: then the row of its last program is used. */
+/* Finds the row of a rank, which is one process running one program. If gp-bpf attached late, it
+ * knows the start of the process but not of its program: the row of the last program of this
+ * process is used. */
 static sqlite3_stmt *write_place_ask(struct store *st, const char *boot_id,
 				     const struct intake_about *a, int *ret_err)
 {
@@ -105,7 +107,7 @@ static sqlite3_stmt *write_place_ask(struct store *st, const char *boot_id,
 		boot_id);
 }
 
-/* Computes the sums of a rank from its minutes, because the stored sums are damaged. */
+/* Computes the sums of a rank from its minutes. Used if the stored sums are damaged. */
 static int write_place_rebuild(struct store *st, struct intake_place *p)
 {
 	struct intake_minute m;
@@ -125,8 +127,8 @@ static int write_place_rebuild(struct store *st, struct intake_place *p)
 	return err;
 }
 
-/* Notes in the run's row that the model of this session continues it, and its number in that
- * model. */
+/* Records in the run's row that the model of this session continues the run, and the number that
+ * the model gave it. */
 static int write_run_claim(struct store *st, int64_t session, int64_t run,
 			   const struct intake_about *a)
 {
@@ -157,8 +159,8 @@ static int write_place_find(struct store *st, int64_t session, const char *boot_
 	err = err ? err : store_sketch(st, stmt, 4, &ret->closed_times);
 	before = st->unreadable;
 	err = err ? err : store_sums(st, stmt, 6, &ret->base);
-	/* If the base is damaged, it is unknown which part of the model's ledger is stored
-	 * already. */
+	/* If the base is damaged, it is not known which part of the model's ledger is stored
+	 * already: treat the ledger as a new one. */
 	ret->gone_on &= st->unreadable == before;
 	until_ns = store_int(stmt, 5);
 	store_done(stmt);
@@ -185,8 +187,9 @@ static int write_job_make(struct store *st, const struct intake_about *a, int64_
 		   : store_number(st, ret_id, "SELECT id FROM jobs WHERE key = ?", "t", a->key);
 }
 
-/* Finds a run by the number that the model of this session gave it. -ENOENT: no such run. The model
- * may forget a job and count from 1 again, so a run that has ended does not count. */
+/* Finds a run by the number that the model of this session gave it; skips runs that have ended,
+ * because a model that forgot a job counts its runs from 1 again. Returns 0, -ENOENT if there is no
+ * such run, or -errno. */
 static int write_run_numbered(struct store *st, int64_t session, int64_t job,
 			      const struct intake_about *a, int64_t *ret_id)
 {
@@ -198,9 +201,10 @@ static int write_run_numbered(struct store *st, int64_t session, int64_t job,
 				 "iiii", job, session, (int64_t)a->run, (int64_t)a->start_mono_ns);
 }
 
-/* Finds the stored run to which the first rank of a run belongs: the last run of the job if it is
- * of an earlier session, and this rank can be part of it. It cannot if a rank of that run ended
- * before this one began, or has the same number. -ENOENT: no such run. */
+/* Finds the stored run that a rank may belong to when it is the first rank of its run in this
+ * session. It is the last run of the job, if it was written by an earlier session, no rank of it
+ * ended before this one began, and no rank of it has the same number. Returns -ENOENT if there is
+ * no such run. */
 static int write_run_find(struct store *st, int64_t session, int64_t job, const char *boot_id,
 			  const struct intake_about *a, int64_t *ret_id)
 {
@@ -213,8 +217,8 @@ static int write_run_find(struct store *st, int64_t session, int64_t job, const 
 		a->rank < 0 ? STORE_NULL : (int64_t)a->rank);
 }
 
-/* Checks the ends of ranks that are not written yet: returns -ENOENT if a rank of this run ended
- * before this rank began, else 0 or -errno. */
+/* Checks the ends of ranks that are not written yet. Returns -ENOENT if a rank of this run ended
+ * before this rank began, otherwise 0 or -errno. */
 static int write_run_goes_on(struct store *st, int64_t run, const struct intake_about *a,
 			     const struct write_ended *ended, uint32_t nended)
 {
@@ -259,8 +263,8 @@ int write_rank_make(struct store *st, int64_t session, int64_t job, int64_t run,
 	static const struct sketch never;
 	int err;
 
-	/* Another rank joins the run, so the run is not over. Its start is that of the earliest
-	 * rank. */
+	/* Another rank joins the run, so the run has not ended. The start of the run is that of its
+	 * earliest rank. */
 	err = store_run(
 		st,
 		"UPDATE runs SET end_ns = NULL, end_mono_ns = NULL, status = NULL,"
@@ -311,8 +315,8 @@ int write_place(struct store *st, int64_t session, const char *boot_id,
 
 /* ---- minutes --------------------------------------------------------------------------------- */
 
-/* Logs the first minute that has more time than it lasted. If no reason for that is known, it is a
- * bug of gp-bpf. */
+/* Logs the first minute that has more time than it lasted. If no reason is known, this is a bug of
+ * gp-bpf. */
 static void write_minute_overfull(struct store *st, int64_t rank, const struct intake_minute *m,
 				  int64_t more_ns)
 {
@@ -328,7 +332,7 @@ static void write_minute_overfull(struct store *st, int64_t rank, const struct i
 #endif
 }
 
-/* Corrects a minute that would violate the rules after an error: no bucket is negative, and the
+/* Corrects a minute that breaks the rules after an error, so that no bucket is negative and the
  * minute lasts at least as long as the sum of its buckets. Returns that sum. */
 static int64_t write_minute_sane(struct store *st, int64_t rank, struct intake_minute *m)
 {
@@ -351,7 +355,7 @@ static int64_t write_minute_sane(struct store *st, int64_t rank, struct intake_m
 	}
 	if (!__builtin_mul_overflow(m->minute, STORE_MINUTE_NS, &end_ns) &&
 	    !__builtin_add_overflow(end_ns, total_ns, &end_ns) && m->until_ns < end_ns) {
-		if (total_ns) /* a minute without time ends when its job ended */
+		if (total_ns) /* without time there is no excess: only the end is corrected */
 			write_minute_overfull(st, rank, m, end_ns - m->until_ns);
 		m->until_ns = end_ns;
 	}
@@ -369,8 +373,8 @@ static int write_minute_merge(struct store *st, int64_t rank, struct intake_minu
 	err = write_minute_take(st, stmt, err, &had);
 	if (err != 1)
 		return err;
-	/* otherwise time was subtracted, and the minute ends at m->until_ns, which may be
-	 * earlier */
+	/* if time is subtracted, the minute ends at m->until_ns, which may be earlier than the
+	 * stored end */
 	if (sums_total(&m->sums) >= 0)
 		m->until_ns = had.until_ns > m->until_ns ? had.until_ns : m->until_ns;
 	m->steps += had.steps;
@@ -383,7 +387,7 @@ static int write_minute_update(struct store *st, int64_t rank, struct intake_min
 {
 	int64_t held_ns;
 
-	m->joined = true; /* the minute is now the sum of the stored one and this one */
+	m->joined = true; /* the minute is now the sum of several parts */
 	held_ns = write_minute_sane(st, rank, m);
 	return store_run(
 		st,
@@ -393,8 +397,8 @@ static int write_minute_update(struct store *st, int64_t rank, struct intake_min
 		m->minute);
 }
 
-/* Writes a closed minute. If the row exists already (the clock was set back, or stored time is to
- * be subtracted), the two are added up. */
+/* Writes a closed minute. If its row exists already (the clock was set back, or stored time is
+ * subtracted), the minute is added to the stored one. */
 int write_minute(struct store *st, int64_t rank, const struct intake_minute *closed)
 {
 	static const struct sums nothing;
@@ -416,7 +420,7 @@ int write_minute(struct store *st, int64_t rank, const struct intake_minute *clo
 	return err ? err : write_minute_update(st, rank, &m);
 }
 
-/* Reads the minute of the rank that comes after m (up) or before it. Returns 1; 0: there is none;
+/* Reads the minute of the rank after m (up) or before m into m. Returns 1; 0 if there is none;
  * -errno. */
 static int write_minute_next(struct store *st, int64_t rank, bool up, struct intake_minute *m)
 {
@@ -431,7 +435,7 @@ static int write_minute_next(struct store *st, int64_t rank, bool up, struct int
 	return write_minute_take(st, stmt, err, m);
 }
 
-/* most minutes that are searched for the time to move: more than a month */
+/* Limit of minutes in which time to move is searched: more than a month. */
 #define MOVES_MOST 50000
 
 static int write_moves(struct store *st, int64_t rank, const struct intake_minute *moves)
@@ -444,8 +448,8 @@ static int write_moves(struct store *st, int64_t rank, const struct intake_minut
 
 	for (int i = 0, k = 0; left_ns > 0 && i < MOVES_MOST; i++) {
 		err = write_minute_next(st, rank, up, &m);
-		/* There is not enough such time from moves->minute on, as minutes were merged into
-		 * earlier ones: continue with the minutes before it. */
+		/* There was not enough time of slot `was` from moves->minute on, because minutes
+		 * were merged with earlier ones: continue with earlier minutes. */
 		if (!err && up) {
 			up = false;
 			m.minute = moves->minute;
@@ -560,7 +564,8 @@ int write_rank(struct store *st, const struct intake_rank *r, const struct intak
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-/* Converts a time of CLOCK_MONOTONIC that is close to that of the note to UTC. */
+/* Converts a time of CLOCK_MONOTONIC to UTC, by the UTC time of the note. Accurate for times close
+ * to the note. */
 static int64_t write_wall_ns(const struct intake_note *n, uint64_t mono_ns)
 {
 	return n->real_ns - (int64_t)(n->mono_ns - mono_ns);
@@ -652,11 +657,11 @@ int write_note(struct store *st, const struct intake_note *n, int64_t rank)
 
 struct ledger { /* of a job, as stored */
 	struct intake_place place;
-	struct sums had; /* sum of the closed minutes and the running one */
+	struct sums had; /* sum of the closed minutes and the running minute */
 	int64_t start_ns, until_ns;
 };
 
-/* Reads the stored ledger of a job as a whole. Returns 1; 0: it has none; -errno. */
+/* Reads the stored ledger of a job as a whole. Returns 1; 0: the job has none; -errno. */
 static int write_ledger_find(struct store *st, int64_t session, const struct intake_about *a,
 			     struct ledger *ret)
 {
@@ -686,8 +691,8 @@ static int write_minutes_delete(struct store *st, int64_t rank)
 	return STORE_RUN_ALL(st, rows, rank);
 }
 
-/* Moves the minutes of one rank's row to another's. If both have the same minute, the two are added
- * up. */
+/* Moves the minutes of one rank to another rank. If both ranks have the same minute, its time is
+ * added up. */
 static int write_minutes_move(struct store *st, int64_t from, int64_t to)
 {
 	struct intake_minute m;
@@ -705,8 +710,8 @@ static int write_minutes_move(struct store *st, int64_t from, int64_t to)
 	return err;
 }
 
-/* Appends ledger `from` to ledger `to`. The time between the two is unobserved, unless the job was
- * over. */
+/* Appends ledger `from` to ledger `to`. Time between the two ledgers is unobserved, unless the job
+ * was over. */
 static int write_ledger_append(struct store *st, struct ledger *from, struct ledger *to)
 {
 	static const char *const running[] = {
@@ -745,9 +750,9 @@ static int write_ledger_append(struct store *st, struct ledger *from, struct led
 			     from->place.id, p->id);
 }
 
-/* Merges the ledgers that a job has under its former and its current key. If they overlap, another
- * gp-bpf wrote the job under the current key meanwhile: then intake_place() counts the common time
- * once. */
+/* Merges the ledgers that a job has under its former and its current key. If they overlap in
+ * time, another gp-bpf wrote the job under the current key: intake_place() counts the common
+ * time once. */
 static int write_ledgers_merge(struct store *st, int64_t session, const struct intake_about *a,
 			       const struct intake_about *was)
 {
@@ -765,7 +770,8 @@ static int write_ledgers_merge(struct store *st, int64_t session, const struct i
 	return err ? err : write_minutes_delete(st, from.place.id);
 }
 
-/* Moves the rows of one job to another. Its runs are numbered after those of the other job. */
+/* Moves the rows of one job to another job. The moved runs are numbered after the runs of the other
+ * job. */
 static int write_rows_move(struct store *st, int64_t from, int64_t to)
 {
 	static const char *const rows[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* writer.c - the thread that writes observations to the store. Two locks: that of `thread` protects
- * the intake and is held for moments; `file` protects the store and is held as long as the disk
- * takes. Only the thread takes `file`, except at the start, when the caller reads the session's
- * last fact. */
+/* writer.c - the thread that writes observations to the store. There are two locks. The lock of
+ * `thread` protects the intake and is held only for moments. `file` protects the store and is held
+ * while the thread waits for the disk. Only the thread takes `file`, except at the start, when the
+ * caller reads the session's last fact. */
 #include "userspace/store/writer.h"
 
 #include <pthread.h>
@@ -27,18 +27,19 @@ struct store_writer {
 	char path[PATH_MAX];
 	struct worker thread;
 	pthread_mutex_t file;
-	bool wanted; /* the thread is to write at once, and not only when a second is over */
+	bool wanted; /* write at once, without waiting for the end of the second */
 	bool handed_over;
-	bool idle; /* the thread waits for data to write, not for the end of a second */
-	/* number of requests to write at once; number of those that were done */
+	/* The thread waits for data to write; false: it waits for the end of a second, or writes */
+	bool idle;
+	/* number of requests to write at once, and of those that were done */
 	uint64_t asks, answers;
 	struct intake *intake;
 	struct write_session session;
-	struct store *store; /* NULL: it could not be opened, and that is retried */
-	uint32_t typed;	     /* bit per type of custom events whose name this store has */
-	bool known;	     /* this store has the session */
+	struct store *store; /* NULL: the file could not be opened, which is retried */
+	uint32_t typed;	     /* a bit for each type of custom events whose name is in this store */
+	bool known;	     /* this store has a row for the session */
 	int trouble;	     /* error of the last transaction; 0: none */
-	/* Time of clock_mono_ns() when to stop waiting for a locked file; 0: the default of the
+	/* Time of clock_mono_ns() after which waiting for a locked file ends; 0: the default of the
 	 * store. */
 	_Atomic uint64_t until_ns;
 	uint64_t trouble_ns, next_ns, reopen_ns, retain_ns;
@@ -52,9 +53,10 @@ struct store_writer {
 
 /* data to write: copied while the lock of `thread` is held, written after it is released */
 struct taken {
-	struct intake_rank **of; /* for each entry of `ranks`, the rank of which it is a copy */
+	struct intake_rank **of; /* for each entry of `ranks`, the original of the copy */
 	struct intake_rank *ranks;
-	/* the minutes of the first rank, then those of the second...; `count` has their numbers */
+	/* the minutes of the first rank, then those of the second...; `count` has the number for
+	 * each rank */
 	struct intake_minute *minutes;
 	uint32_t *count; /* for each rank */
 	struct intake_note *notes;
@@ -84,8 +86,8 @@ static enum store_trouble writer_trouble(int err)
 	return (enum store_trouble)t;
 }
 
-/* Returns the size of the store's files. Called on the writer's thread, because a disk that hangs
- * blocks the caller. */
+/* Returns the size of the store's files. Call on the writer's thread only, because a disk that
+ * hangs blocks the call. */
 static uint64_t writer_files_size(const struct store_writer *w)
 {
 	char journal[PATH_MAX + 8];
@@ -100,7 +102,7 @@ static uint64_t writer_files_size(const struct store_writer *w)
 	return bytes;
 }
 
-/* Updates the statistics. Call with the lock of `thread` held. */
+/* Counts a transaction in the statistics. Call with the lock of `thread` held. */
 static void writer_transaction_done(struct store_writer *w)
 {
 	w->stats.written++;
@@ -193,7 +195,7 @@ static int store_ready(struct store_writer *w)
 	return err;
 }
 
-/* Adds to the store the names of the types of custom events that have time. */
+/* Adds the names of types of custom events to the store, for types that have time. */
 static int writer_name_types(struct store_writer *w)
 {
 	struct type_names names;
@@ -225,8 +227,8 @@ static int writer_by_start(const void *a, const void *b)
 	       (x->about.start_mono_ns < y->about.start_mono_ns);
 }
 
-/* Collects the ranks whose row in the store is unknown. They are sorted by start, because the run
- * of a later rank depends on the earlier ones. */
+/* Collects the ranks whose row in the store is not known, sorted by start: which run a rank belongs
+ * to depends on the earlier ranks. */
 static uint32_t writer_unplaced(struct store_writer *w, struct intake_rank **ranks,
 				struct intake_about *about, struct write_ended *ended,
 				uint32_t *ret_ended)
@@ -251,9 +253,9 @@ static uint32_t writer_unplaced(struct store_writer *w, struct intake_rank **ran
 	return n;
 }
 
-/* Finds the rows of n ranks, or adds them. ended: nended ranks whose end is not written yet, with
- * room for n more: several programs of one process may have begun and ended since the last
- * write. */
+/* Finds the rows of n ranks, or adds them. ended: nended ranks whose end is not written yet; the
+ * array needs space for n more, because several programs of one process may have begun and ended
+ * since the last write. */
 static int writer_places_write(struct store_writer *w, const struct intake_about *about,
 			       struct intake_place *places, uint32_t n, struct write_ended *ended,
 			       uint32_t nended)
@@ -291,7 +293,7 @@ static int writer_place_ranks(struct store_writer *w)
 		worker_lock(&w->thread);
 		for (uint32_t i = 0; i < n; i++)
 			if (ranks[i]->about.job_key ==
-			    about[i].job_key) /* if not equal, the job was renamed meanwhile */
+			    about[i].job_key) /* else the job was renamed meanwhile */
 				intake_place(w->intake, ranks[i], &at[i]);
 		writer_transaction_done(w);
 		worker_unlock(&w->thread);
@@ -313,8 +315,8 @@ static void writer_taken_free(struct taken *k)
 	free(k->notes);
 }
 
-/* Copies all data from before the last snapshot, so that the rows of all ranks contain the facts up
- * to the same number. */
+/* Copies all data from before the last snapshot. The rows of all ranks then contain the facts up to
+ * the same number. */
 static int writer_cycle_take(struct intake *t, struct taken *k)
 {
 	*k = (struct taken){.last_fact = t->closed};
@@ -391,7 +393,7 @@ static int writer_write_cycle(struct store_writer *w)
 	return err;
 }
 
-/* Writes all data that is due. Call with the lock `file` held. After -errno the data is kept and
+/* Writes all data that is due. Call with the lock `file` held. On -errno, the data is kept and
  * retried. */
 static int writer_cycle(struct store_writer *w)
 {
@@ -411,7 +413,7 @@ static int writer_cycle(struct store_writer *w)
 		err = store_retain(w->store, clock_real_ns(), w->options.keep_ns,
 				   w->options.size_bytes);
 	}
-	/* when it is opened again, the damage is found and the file renamed */
+	/* close the damaged file: it is renamed when the store is opened again */
 	if (err == -EBADMSG && w->store) {
 		store_close(w->store);
 		w->store = NULL;
@@ -423,14 +425,14 @@ static int writer_cycle(struct store_writer *w)
 
 #define PERIOD_NS   1000000000ull
 #define CLOSE_TRIES 3
-/* When closing, a thread that does not end within this time (ns) is given up: its disk does not
- * answer. */
+/* Limit of the time (ns) that closing waits for the thread to end. After that the thread is given
+ * up, because its disk does not answer. */
 #define DEAD_NS 5000000000ull
-/* how long (ns) to wait for a locked file when the store is opened */
+/* Limit of the time (ns) to wait for a locked file when the store is opened. */
 #define OPEN_NS 500000000ull
-/* how long (ns) to wait for a locked file when the store is closed */
+/* Limit of the time (ns) to wait for a locked file when the store is closed. */
 #define CLOSE_NS 500000000ull
-/* a replay waits for the disk when more minutes than this are not written yet */
+/* While more minutes than this are unwritten, a replay waits for the disk. */
 #define WAIT_ROWS 64
 
 /* ---- the thread ------------------------------------------------------------------------------ */
@@ -538,7 +540,7 @@ int store_writer_close(struct store_writer *w)
 	worker_stop(&w->thread);
 	if (!worker_ended(&w->thread, clock_mono_ns() + DEAD_NS)) {
 		log_error("%s: disk does not answer: unwritten data is lost", w->path);
-		return -ETIMEDOUT; /* w is not freed, because the thread may still use it */
+		return -ETIMEDOUT; /* do not free w, which the thread may still use */
 	}
 	store_writer_stats(w, &lost);
 	left = intake_due(w->intake);
