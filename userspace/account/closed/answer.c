@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer.c - computes the parts of an answer from the ledger of a log: the whole time, windows, and
- * the time without exclusions. */
+/* answer.c - computes the parts of an answer (struct goodput_part) from the ledger of a log: for
+ * the whole time, for windows, and for the time that is not excluded. */
 #include "userspace/account/closed/closed.h"
 
 #include <errno.h>
@@ -49,8 +49,7 @@ static void answer_sums_add(const struct closed_work *w, struct sums *s, int64_t
 
 /* ---- steps, slices --------------------------------------------------------------------------- */
 
-/* Returns the number of the last step of run r that ended after from_us and at or before to_us; -1:
- * none. */
+/* Returns the number of the last step of run r that ended in (from_us, to_us]; -1: none. */
 static int64_t answer_run_max_step(const struct closed_work *w, size_t r, int64_t from_us,
 				   int64_t to_us)
 {
@@ -59,7 +58,7 @@ static int64_t answer_run_max_step(const struct closed_work *w, size_t r, int64_
 
 	if (end->at_us != GOODPUT_UNKNOWN && end->at_us > from_us && end->at_us <= to_us)
 		return end->number;
-	/* The step at begun - 1 has begun, which ended the step before it. */
+	/* The record of a step means that the step began, and that the step before it ended. */
 	if (begun < w->c->runs[r].base + 2 || w->c->steps[begun - 1].time_us <= from_us)
 		return -1;
 	return w->c->steps[begun - 1].number - 1;
@@ -74,7 +73,8 @@ static int64_t answer_max_step(const struct closed_work *w, int64_t from_us, int
 	return max < 0 ? 0 : max;
 }
 
-/* Returns the number of the last step recorded by to_us that no later run repeated. */
+/* Returns the number of the last step that was recorded up to to_us and was not repeated by a later
+ * run. */
 static int64_t answer_last_step(const struct closed_work *w, int64_t to_us)
 {
 	for (size_t r = w->c->nruns; r-- > 0;) {
@@ -148,7 +148,8 @@ static int answer_part_customs(const struct sums *s, double whole, struct goodpu
 	return 0;
 }
 
-/* Computes a part from sums of time by bucket. total_ns: the time that these sums cover. */
+/* Fills a part of the answer from sums of time by bucket. total_ns: the time that these sums
+ * cover. */
 static int answer_part_fill(const struct closed_work *w, const struct sums *s, uint64_t total_ns,
 			    struct goodput_part *p)
 {
@@ -173,8 +174,8 @@ static int answer_part_fill(const struct closed_work *w, const struct sums *s, u
 }
 
 /* Counts the disruptions in [from, to). A disruption at now_us is counted in the window that ends
- * there, so that of adjacent windows only one counts it. A run whose clock is behind is moved after
- * the runs before it. */
+ * at now_us, so that only one of two adjacent windows counts it. A disruption that is earlier than
+ * the one before it (a clock was behind) counts at the time of the one before it. */
 static uint64_t closed_disruptions(const struct closed_work *w, int64_t from_us, int64_t to_us)
 {
 	int64_t edge_us = w->start_us, at_us;
@@ -191,7 +192,7 @@ static uint64_t closed_disruptions(const struct closed_work *w, int64_t from_us,
 	return n;
 }
 
-/* Computes the part for the window [from, to) as requested. Only time in which the job ran is
+/* Fills the part for the window [from, to). Only the time of the window in which the job ran is
  * counted. */
 static int answer_part_window(const struct closed_work *w, int64_t from_us, int64_t to_us,
 			      struct goodput_part *p)
@@ -221,7 +222,7 @@ static int answer_span_order(const void *a, const void *b)
 	return x->from_us < y->from_us ? -1 : x->from_us > y->from_us;
 }
 
-/* Computes the part for the whole time without the exclusions, which may overlap each other. */
+/* Fills the part for the whole time without the excluded spans. Excluded spans may overlap. */
 static int answer_part_excluded(const struct closed_work *w, const struct goodput_part *whole,
 				struct goodput_part *p)
 {
@@ -272,7 +273,8 @@ static int closed_windows(const struct closed_work *w, struct goodput_answer *re
 
 int closed_answers(struct closed_work *w, struct goodput_answer *ret)
 {
-	/* The cast is safe: sorting the samples does not change answers. */
+	/* Casting const away is safe: only the order of the samples is changed, on which no answer
+	 * depends. */
 	struct closed *c = (struct closed *)w->c;
 	int err;
 
@@ -316,8 +318,8 @@ static void answer_history_steps(const struct closed_work *w, size_t r, struct g
 		closed_done_add(h, t.to_us, t.net_us / (int64_t)t.count, t.count);
 		run->max_step = closed_later_us(run->max_step, t.number + (int64_t)t.count - 1);
 	}
-	/* The last step has no record after it in this run. It counts if a later run or job_end
-	 * shows that it ended. */
+	/* No record of this run shows that its last step ended. The step counts if a later run or
+	 * job_end shows that it ended. */
 	if (w->c->runs[r].waste == GOODPUT_UNKNOWN && end->at_us != GOODPUT_UNKNOWN) {
 		closed_done_add(h, end->at_us, GOODPUT_UNKNOWN, 1);
 		run->max_step = closed_later_us(run->max_step, end->number);

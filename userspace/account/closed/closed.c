@@ -37,7 +37,7 @@ static void closed_destroy(void *engine)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* Returns the run to which a record belongs: the last run, or an earlier one if the record is older
+/* Returns the run that a record belongs to: the last run, or an earlier one if the record is older
  * than the last run. */
 static struct closed_run *closed_run_at(struct closed *c, int64_t time_us)
 {
@@ -68,8 +68,8 @@ static int closed_start(struct closed *c, int64_t time_us)
 {
 	struct closed_run *run = c->nruns ? &c->runs[c->nruns - 1] : NULL;
 
-	/* If the records before the first job_start have no step, they belong to the same run as
-	 * this job_start. */
+	/* If no step was recorded before the first job_start, the records before it belong to the
+	 * same run. */
 	if (run && run == c->runs && !run->started &&
 	    (run->first == GOODPUT_UNKNOWN || time_us <= run->begin_us)) {
 		run->begin_us = time_us;
@@ -137,8 +137,8 @@ static int closed_event(struct closed *c, const struct goodput_record *r, int64_
 	e = run ? closed_add(c, events) : NULL;
 	if (!e)
 		return -ENOMEM;
-	/* A checkpoint is logged when it is complete, so its start may be earlier than the record
-	 * before. */
+	/* A checkpoint is logged when it is complete, so its start may be earlier than the previous
+	 * record. */
 	c->warnings[WARN_DISORDER] += !checkpoint && time_us < run->life_us;
 	closed_touch(c, run, time_us, closed_is_training(r->kind));
 	if (checkpoint && time_us + r->duration_us > run->busy_us)
@@ -172,8 +172,8 @@ static int closed_slices(struct closed *c, const struct goodput_record *r)
 
 /* ---- plausible times ------------------------------------------------------------------------- */
 
-/* Returns the time of a record. If a checkpoint has no start, that is its write time minus its
- * duration; if the log has no write time either, the only time that the record has. */
+/* Returns the time of a record. For a checkpoint without a start, this is its write time minus its
+ * duration. If the log has no write time either, it is the only time that the record has. */
 static int64_t closed_instant(const struct goodput_record *r)
 {
 	if (r->time_us != GOODPUT_UNKNOWN || r->write_us == GOODPUT_UNKNOWN)
@@ -183,7 +183,7 @@ static int64_t closed_instant(const struct goodput_record *r)
 	return r->write_us;
 }
 
-/* Processes a record whose time is plausible. Returns 0 or -ENOMEM. */
+/* Processes a record whose time was checked to be plausible. Returns 0 or -ENOMEM. */
 static int closed_take(struct closed *c, const struct goodput_record *r)
 {
 	int64_t time_us = closed_instant(r);
@@ -212,7 +212,8 @@ static bool closed_near(int64_t a_us, int64_t b_us)
 	return a_us - b_us <= CLOSED_LEAP_US && b_us - a_us <= CLOSED_LEAP_US;
 }
 
-/* Drops the first record: no other record is near it, so its time was wrong. */
+/* Drops the first record of the log, because its time was wrong: the time of no other record is
+ * near it. */
 static void closed_forget_first(struct closed *c)
 {
 	c->nruns = c->nsteps = c->nevents = c->nsamples = 0;
@@ -282,8 +283,8 @@ static void closed_work_free(struct closed_work *w)
 	ledger_free(w->ledger);
 }
 
-/* Returns when the last run ended. If that run's clock is behind, returns no time before the last
- * sign of life of an earlier run. */
+/* Returns when the last run ended. If its clock is behind, returns at least the time of the last
+ * sign of life of earlier runs. */
 static int64_t closed_end(const struct closed *c)
 {
 	int64_t end_us = c->runs[c->nruns - 1].end_us;
@@ -345,8 +346,8 @@ static int closed_whole(struct closed *c, struct goodput_answer *ret)
 	return err;
 }
 
-/* Computes answers for earlier instants. For each, a new engine processes those records that were
- * written until the instant. */
+/* Computes the answers for earlier instants. For each instant, a new engine processes the records
+ * that were written until then. */
 static int closed_earlier(struct closed *c, struct goodput_answer *ret)
 {
 	const struct goodput_query *q = c->query;

@@ -74,12 +74,13 @@
 
 #define CLOSED_LEAP_US	  (30ll * 86400 * 1000000)
 #define CLOSED_WRITERS_US 1000000
-/* number of records that must agree before a leap in time is accepted */
-#define CLOSED_HELD	   3
-#define CLOSED_SEARCH_BACK 16 /* limit of runs that are searched for the run of a late record */
+/* Number of successive records that must agree before a leap in time is accepted. */
+#define CLOSED_HELD 3
+/* Limit of earlier runs among which the run of a late record is searched */
+#define CLOSED_SEARCH_BACK 16
 
-/* The following structs keep what the log said: runs, events, and the steps that are not lost.
- * Steps are a stack: their numbers increase over all runs, and a restart removes those that it
+/* The following structs keep what the log contains: runs, events, and the steps that are not lost.
+ * `steps` is a stack: step numbers increase over all runs, and a restart removes the steps that it
  * repeats. Everything else is computed for each question. */
 struct closed_step {
 	int64_t time_us, number;
@@ -87,7 +88,7 @@ struct closed_step {
 
 struct closed_event {
 	int64_t time_us, duration_us;
-	int64_t number; /* step that the checkpoint saved or restored */
+	int64_t number; /* number of the step that the checkpoint saved or restored */
 	uint32_t run, name, seq;
 	uint8_t kind;
 };
@@ -99,24 +100,24 @@ struct closed_sample {
 
 /* A run of the job. Times and step numbers are GOODPUT_UNKNOWN if not known. */
 struct closed_run {
-	/* index in `steps` of the run's first step; the run's steps end where those of the next run
-	 * begin */
+	/* Index in `steps` of the run's first step. The run's steps end where those of the next run
+	 * begin. */
 	size_t base;
 	int64_t begin_us; /* time of the run's job_start, or else of its first record */
 	int64_t life_us;  /* time of the latest record, the last sign of life */
-	/* the later of life_us and the end of the last checkpoint */
+	/* the later of life_us and the end of the run's last checkpoint */
 	int64_t busy_us;
 	int64_t train_us; /* time of the last record of training: a step, load, save or event */
-	int64_t after_us; /* time of the first other sign of life after train_us */
+	int64_t after_us; /* time of the first record after train_us that is not of training */
 	int64_t end_us;	  /* time of the job_end, if no record came after it */
 	/* first and last step recorded, including steps that were lost later */
 	int64_t first, last;
 	int64_t first_us, last_us;
-	/* first step that a later run repeated, and when the step began */
+	/* the first step that a later run repeated, and when that step began */
 	int64_t waste, waste_us;
 	int64_t cost_us; /* time that earlier runs spent on steps that this run repeated */
-	/* true: the run began with a job_start; false: the process of the previous run continued
-	 * it */
+	/* The run began with a job_start. false: the process of the previous run went back to an
+	 * earlier step (a rewind in place). */
 	bool started;
 };
 
@@ -129,7 +130,7 @@ struct closed {
 	struct closed_step *steps;
 	struct closed_event *events;
 	struct closed_sample *samples;
-	/* all records, kept only if the query asks for earlier instants */
+	/* all records; kept only if the query asks for earlier instants */
 	struct goodput_record *kept;
 	size_t nruns, nsteps, nevents, nsamples, nkept;
 	size_t cap_runs, cap_steps, cap_events, cap_samples, cap_kept;
@@ -142,8 +143,8 @@ struct closed {
 	uint64_t warnings[WARNINGS];
 };
 
-/* Appends an element to an array of struct closed or closed_work. Returns the element; NULL: no
- * memory. */
+/* Appends an element to the array `name` of struct closed or closed_work. Returns the element;
+ * NULL: no memory. */
 #define closed_add(c, name)                                                                        \
 	grow_append(&(c)->name, &(c)->n##name, &(c)->cap_##name, sizeof(*(c)->name))
 
@@ -172,7 +173,7 @@ struct closed_interval {
 	enum bucket bucket;
 };
 
-struct closed_end {	/* when the last step of a run ended */
+struct closed_end {	/* the end of the last step of a run */
 	int64_t at_us;	/* GOODPUT_UNKNOWN: the step has not ended */
 	int64_t number; /* number of the last step that ended by at_us */
 };
@@ -180,20 +181,23 @@ struct closed_end {	/* when the last step of a run ended */
 struct closed_work {
 	const struct closed *c;
 	int64_t start_us, now_us; /* time that the answer covers */
-	/* end of the time in the ledger: now_us, or the time of the last record */
+	/* end of the time in the ledger: now_us, or the time of the last record if that is
+	 * earlier */
 	int64_t until_us;
 	bool ended;
 	/* intervals of all runs, in order of runs and sorted within each run */
 	struct closed_interval *intervals;
 	size_t nintervals, cap_intervals;
-	/* for each run, the index of its first interval; has one entry more than there are runs */
+	/* For each run, the index of its first interval in `intervals`; one more entry marks the
+	 * end. */
 	size_t *first_interval;
-	struct goodput_span *cover; /* unions of the intervals of each run */
+	struct goodput_span
+		*cover; /* union of the intervals of each run: sorted, without overlaps */
 	size_t *first_cover;
-	bool *open;		 /* for each run: a phase is open at the end of the run */
+	bool *open;		 /* for each run: a phase is still open at its end */
 	struct closed_end *ends; /* for each run */
-	size_t *resumed;	 /* for each run: the next run with a step; nruns: none */
-	uint64_t *work;		 /* step times in microseconds, of which the ideal is computed */
+	size_t *resumed; /* for each run: index of the next run that has a step; nruns: none */
+	uint64_t *work; /* step times in microseconds, from which the ideal step time is computed */
 	size_t nwork;
 	int64_t ideal_us, mad_us;
 	bool has_ideal;
@@ -206,26 +210,27 @@ struct closed_work {
 	uint64_t warnings[WARNINGS];
 };
 
-/* Part of a run between two records of steps. It has several steps if some were not logged. */
+/* The time between two records of steps in a run. It contains several steps if some were not
+ * logged. */
 struct closed_stretch {
 	size_t run;
-	int64_t from_us, to_us, number; /* number: the first step of the stretch */
+	int64_t from_us, to_us, number; /* number: that of the first step in the stretch */
 	uint64_t count;			/* number of steps in the stretch */
-	int64_t net_us;			/* its time without that of phases */
+	int64_t net_us;			/* time of the stretch without the time of phases */
 };
 
-/* Returns how many steps of run r are not lost. */
+/* Returns the number of steps of run r that no later run repeated. */
 size_t closed_steps_of(const struct closed *c, size_t r);
-/* Returns the index in `steps` after the last step of run r that had begun at at_us. */
+/* Returns the index in `steps` after the last step of run r that had begun by at_us. */
 size_t closed_steps_until(const struct closed *c, size_t r, int64_t at_us);
-/* Returns when the time ends in which events of run r count. */
+/* Returns until when the events of run r are counted. */
 int64_t closed_run_until(const struct closed_work *w, size_t r);
-/* Returns the time of the last sign of life of run r that counts. */
+/* Returns the time of the last sign of life of run r that is counted. */
 int64_t closed_sign_us(const struct closed *c, size_t r);
-/* Pairs starts and ends of phases and fills w->intervals. Returns 0 or -ENOMEM. */
+/* Pairs the starts and ends of phases, and fills w->intervals. Returns 0 or -ENOMEM. */
 int closed_pair(struct closed_work *w);
-/* Gets the stretch of run r that begins with its i-th step. Returns false if there is none. *cover:
- * position in w->cover, which advances from call to call. */
+/* Fills *ret with the stretch that begins with the i-th step of run r. Returns false if there is
+ * none. *cover: position in w->cover, which is advanced from call to call. */
 bool closed_stretch(const struct closed_work *w, size_t r, size_t i, size_t *cover,
 		    struct closed_stretch *ret);
 int closed_ideal(struct closed_work *w);

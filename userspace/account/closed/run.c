@@ -65,7 +65,7 @@ int64_t closed_sign_us(const struct closed *c, size_t r)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-#define SHIFT_MAX 4096 /* limit of steps that are moved to insert a late step */
+#define SHIFT_MAX 4096 /* limit of steps that are shifted in the array to insert a late step */
 
 static size_t closed_top(const struct closed *c, const struct closed_run *run)
 {
@@ -122,7 +122,7 @@ static int64_t closed_begun(const struct closed *c, const struct closed_run *run
 			 (double)(q->number - p->number));
 }
 
-/* Removes the steps with indexes from `from` to `to` - 1 and corrects the base of each run. */
+/* Removes the steps with indexes in [from, to), and corrects the base of each run. */
 static void closed_remove(struct closed *c, size_t from, size_t to)
 {
 	memmove(&c->steps[from], &c->steps[to], (c->nsteps - to) * sizeof(*c->steps));
@@ -131,8 +131,8 @@ static void closed_remove(struct closed *c, size_t from, size_t to)
 		c->runs[i].base = c->runs[i].base >= to ? c->runs[i].base - (to - from) : from;
 }
 
-/* Returns the run before `run` that has the step with index i. If several runs have the base i, it
- * is the last of them, as the others have no steps. */
+/* Returns the run before `run` that the step with index i belongs to. Of several runs with base i
+ * this is the last one, because the others have no steps. */
 static struct closed_run *closed_owner(const struct closed *c, const struct closed_run *run,
 				       size_t i)
 {
@@ -149,7 +149,8 @@ static struct closed_run *closed_owner(const struct closed *c, const struct clos
 	return &c->runs[low];
 }
 
-/* Marks steps of earlier runs with at least this number as wasted, because `run` repeats them. */
+/* Marks the steps of earlier runs with this or a higher number as wasted, because `run` repeats
+ * them. */
 static void closed_disprove(struct closed *c, struct closed_run *run, int64_t number)
 {
 	while (run->base) {
@@ -171,7 +172,7 @@ static void closed_disprove(struct closed *c, struct closed_run *run, int64_t nu
 	}
 }
 
-/* Corrects the base of the runs after `run`, which have no steps, after a step was added to
+/* Corrects the base of the runs after `run` (they have no steps) after a step was added to
  * `run`. */
 static void closed_move_later(struct closed *c, struct closed_run *run)
 {
@@ -198,8 +199,8 @@ static int closed_push(struct closed *c, struct closed_run *run, const struct cl
 	return 0;
 }
 
-/* Returns true if two records of the same step number are from several hosts: their times differ by
- * at most a second, or half a step. */
+/* Returns true if two records of the same step number come from two hosts: their times differ by at
+ * most a second, or half a step. */
 static bool closed_same(const struct closed_run *run, int64_t a_us, int64_t b_us)
 {
 	int64_t apart_us = a_us > b_us ? a_us - b_us : b_us - a_us, steps = run->last - run->first;
@@ -208,7 +209,7 @@ static bool closed_same(const struct closed_run *run, int64_t a_us, int64_t b_us
 	       (steps > 0 && apart_us <= (run->last_us - run->first_us) / steps / 2);
 }
 
-/* Inserts a step that was logged late: it is older than the run's last step. */
+/* Inserts a step that was logged late: its record is older than that of the run's last step. */
 static int closed_late(struct closed *c, struct closed_run *run, const struct closed_step *s)
 {
 	size_t top = closed_top(c, run), i = closed_find(c, run, s->number);
@@ -237,7 +238,8 @@ static int closed_late(struct closed *c, struct closed_run *run, const struct cl
 	return 0;
 }
 
-/* Handles a step number that the run has passed already: a repetition, or a rewind in place. */
+/* Handles a step number that is not above the run's last one: a repetition, or a rewind in
+ * place. */
 static int closed_again(struct closed *c, struct closed_run *run, const struct closed_step *s)
 {
 	size_t i = closed_find(c, run, s->number);
@@ -247,7 +249,7 @@ static int closed_again(struct closed *c, struct closed_run *run, const struct c
 		c->warnings[c->steps[i].time_us == s->time_us ? WARN_DUPLICATE : WARN_WRITERS]++;
 		return 0;
 	}
-	/* A later run has begun: the step can no longer be inserted. */
+	/* A later run has begun: this step cannot be inserted any more. */
 	if (run != &c->runs[c->nruns - 1]) {
 		c->warnings[WARN_DISORDER]++;
 		return 0;
@@ -256,7 +258,7 @@ static int closed_again(struct closed *c, struct closed_run *run, const struct c
 	return run ? closed_push(c, run, s) : -ENOMEM;
 }
 
-/* Returns the run to which a step belongs. A late step is added to an earlier run only if no later
+/* Returns the run that a step belongs to. A late step belongs to an earlier run only if no later
  * run has steps. */
 static struct closed_run *closed_run_of(struct closed *c, int64_t time_us)
 {
@@ -295,7 +297,7 @@ int closed_take_step(struct closed *c, const struct goodput_record *r)
 		err = closed_again(c, run, &s);
 	else
 		err = closed_late(c, run, &s);
-	if (!err) /* If the step began a new run, that run gets the sign of life. */
+	if (!err) /* if the step began a new run, it is a sign of life of that run */
 		closed_touch(c, &c->runs[c->nruns > runs ? c->nruns - 1 : at], s.time_us, true);
 	return err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settle.c - adds the runs of a log to a ledger, in order of time, for --semantics closed. */
+/* settle.c - adds the runs of a log to a ledger, ordered by time, for --semantics closed. */
 #include "userspace/account/closed/closed.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ struct open {
 struct pairing {
 	struct closed_work *w;
 	size_t run;
-	int64_t begin_us, until_us; /* begin and end of the run */
+	int64_t begin_us, until_us; /* time in which events of the run are counted */
 	struct open open[OPEN_MAX];
 	unsigned nopen;
 };
@@ -90,8 +90,8 @@ static unsigned settle_pair_find(const struct pairing *p, uint8_t kind, uint32_t
 	return i;
 }
 
-/* Handles the start of an event. If the same event is still open, its end was lost, and it is
- * dropped. */
+/* Handles the start of an event. If the event is open already, its end was not logged: drops the
+ * earlier start. */
 static void settle_pair_start(struct pairing *p, const struct closed_event *e)
 {
 	unsigned i = settle_pair_find(p, e->kind, e->name);
@@ -130,9 +130,9 @@ static int64_t settle_next_step_us(const struct pairing *p, int64_t from_us)
 	return run->last != GOODPUT_UNKNOWN && run->last_us > from_us ? run->last_us : INT64_MAX;
 }
 
-/* Ends the events that are open at the end of a run. Such an event lasted until the next logged
- * step, because it blocks the trainer. Without a next step, it lasted as long as the run, or is
- * still open. */
+/* Ends the events that are still open at the end of a run. Such an event lasted until the next
+ * logged step, because events block the trainer. Without a next step, it lasted until the end of
+ * the run, or is still open. */
 static void settle_pair_rest(struct pairing *p)
 {
 	const struct closed *c = p->w->c;
@@ -231,7 +231,8 @@ static void settle_pair_run(struct closed_work *w, size_t r, size_t *at)
 
 int closed_pair(struct closed_work *w)
 {
-	/* The cast is safe: sorting the events does not change answers. */
+	/* Casting const away is safe: only the order of the events is changed, on which no answer
+	 * depends. */
 	struct closed *c = (struct closed *)w->c;
 	size_t runs = c->nruns, at = 0, n = 0;
 
@@ -268,8 +269,10 @@ int closed_pair(struct closed_work *w)
 
 /* ---- step times, and the ideal step ---------------------------------------------------------- */
 
-#define IDEAL_MIN 3 /* fewer steps have no ideal step time, as in model/time/deviation.h */
-/* with fewer steps in all, the first steps of each run are not used for the ideal */
+/* With fewer steps there is no ideal step time, as in model/time/deviation.h  \ */
+#define IDEAL_MIN 3
+/* With fewer steps in all, the first steps of each run are not used to compute the ideal step
+ * time. */
 #define IDEAL_FEW 32
 
 static int64_t closed_covered_us(const struct closed_work *w, size_t r, size_t *cover,
@@ -345,8 +348,8 @@ static void settle_ideal_find(struct closed_work *w, bool firsts)
 		}
 	}
 	w->ideal_us = (int64_t)(count ? sum / count : med);
-	/* Many equal steps and a few short ones give an ideal below the median: widen the limit, so
-	 * that a usual step does not count as startup. */
+	/* If most steps are equal and a few are short, the ideal is below the median. Widen the
+	 * limit, so that a usual step does not count as startup. */
 	if ((int64_t)med > w->ideal_us)
 		w->mad_us += ((int64_t)med - w->ideal_us + 2) / 3;
 	w->has_ideal = true;
@@ -387,7 +390,7 @@ static double settle_seconds(int64_t us)
 
 int closed_step_times(struct closed_work *w, struct goodput_answer *ret)
 {
-	void *served = w->work; /* the array of step times is reused for deviations */
+	void *served = w->work; /* reuses the array of step times for deviations */
 	double *off = served;	/* deviation of each step from the ideal, in seconds */
 	struct goodput_part *p = &ret->cumulative;
 	struct goodput_step_time *times, *deviations;
@@ -428,30 +431,31 @@ int closed_step_times(struct closed_work *w, struct goodput_answer *ret)
 
 /* ---- feeding a log's runs to a ledger -------------------------------------------------------- */
 
-/* from this number of steps on, the hang limit depends on the run's own steps */
+/* After this number of steps, the hang limit is computed from the run's steps. */
 #define STEPPING 3
 #define LEAST_US 30000000 /* shorter silence, in microseconds, is never a hang (hang.h) */
-/* silence of fewer ideal steps is never a hang */
+/* Silence of fewer ideal steps than this is never a hang. */
 #define HANG_STEPS 3
 
-/* limit of intervals within a stretch for which the ledger keeps their order */
+/* Limit of intervals within a stretch that the ledger can order. */
 #define PENDING_MAX 16384
 
 struct settling {
 	struct closed_work *w;
 	size_t run;
-	size_t interval, cover; /* positions in the intervals and the cover of the run */
-	size_t steps;		/* number of the run's steps that are in the ledger */
-	/* number of steps that these records stand for; a record stands for several if steps
-	 * were not logged */
+	size_t interval, cover; /* positions in w->intervals and w->cover */
+	size_t steps;		/* number of the run's steps that were added to the ledger */
+	/* Number of steps that these records stand for: a record stands for several steps if some
+	 * were not logged. */
 	uint64_t counted;
 	uint64_t last_count;
-	uint64_t goodput_ns; /* goodput of all earlier runs */
-	/* when the run's wasted time began; INT64_MAX: nothing was wasted */
+	uint64_t goodput_ns; /* GOODPUT of all earlier runs */
+	/* when wasted time began in the run; INT64_MAX: no time was wasted */
 	int64_t waste_us;
-	int64_t sign_us;	/* when the wasted time ended: the run's last sign of life */
-	int64_t longest_us;	/* longest silence after which the run continued */
-	struct deviation *time; /* statistics of all steps so far, as for a live job */
+	int64_t sign_us;    /* when wasted time ended: at the run's last sign of life */
+	int64_t longest_us; /* longest silence that ended with another record of the run */
+	struct deviation
+		*time; /* statistics of all step times so far, computed as for a live job */
 	uint64_t timed, p99_ns, p99_at;
 	bool hung;    /* the current stretch contains a hang */
 	bool trained; /* an earlier run had steps */
@@ -497,7 +501,7 @@ static void settle_intervals(struct settling *s, int64_t to_us)
 		const struct closed_interval *i = &w->intervals[s->interval];
 		int err;
 
-		/* The whole interval is in the wasted time, which is added as such. */
+		/* The whole interval lies in wasted time, which is booked as a whole. */
 		if (i->from_us >= s->waste_us && i->to_us <= s->sign_us)
 			err = 0;
 		else if (i->bucket == BUCKET_CUSTOM)
@@ -513,8 +517,8 @@ static void settle_intervals(struct settling *s, int64_t to_us)
 
 /* ---- silence --------------------------------------------------------------------------------- */
 
-/* Returns the length of silence, in microseconds, beyond which it is a hang. count: number of steps
- * that the next record stands for, all of whose time passes in silence. */
+/* Returns the limit of silence in microseconds; longer silence is a hang. count: number of steps
+ * that the next record stands for, which may all have passed without a record. */
 static int64_t settle_hang_limit_us(const struct settling *s, uint64_t count, bool open)
 {
 	struct hang_case c = {
@@ -534,8 +538,8 @@ static int64_t settle_hang_limit_us(const struct settling *s, uint64_t count, bo
 	return (int64_t)limit_us;
 }
 
-/* Updates the p99 of step times if there are a sixteenth more steps, because this sorts a thousand
- * steps. */
+/* Computes the p99 of step times again when there are a sixteenth more steps: it is not done for
+ * each step, because a thousand steps are sorted. */
 static void settle_p99(struct settling *s)
 {
 	struct deviation_view v;
@@ -547,7 +551,7 @@ static void settle_p99(struct settling *s)
 	s->p99_at = s->timed;
 }
 
-/* Books as HANG the time without records between from_us and to_us, if it is longer than the limit.
+/* Books the time between two records (from_us, to_us) as HANG if it is longer than the limit.
  * count: number of steps that the next record stands for. */
 static void settle_silence(struct settling *s, int64_t from_us, int64_t to_us, uint64_t count)
 {
@@ -574,7 +578,8 @@ static void settle_silence(struct settling *s, int64_t from_us, int64_t to_us, u
 	}
 }
 
-/* Books as HANG a long silence at the end of a log. It is unknown whether the job still runs. */
+/* Books a long silence at the end of a log as HANG. It is unknown whether the job is still
+ * running. */
 static void settle_tail(struct settling *s)
 {
 	struct closed_work *w = s->w;
@@ -584,7 +589,7 @@ static void settle_tail(struct settling *s)
 	for (size_t i = w->first_cover[s->run]; !w->open[s->run] && i < w->first_cover[s->run + 1];
 	     i++)
 		if (w->cover[i].to_us >
-		    from_us) /* A checkpoint is still being written: silence begins at its end. */
+		    from_us) /* if a checkpoint is still being written, silence begins at its end */
 			from_us = w->cover[i].to_us;
 	settle_p99(s);
 	if (w->until_us - from_us > settle_hang_limit_us(s, s->last_count, w->open[s->run]))
@@ -606,9 +611,9 @@ static void settle_step(struct settling *s, int64_t from_us, int64_t to_us, int6
 	s->last_count = count;
 }
 
-/* Returns the time, in microseconds, of the step that was in progress at the end of a run, if the
- * next run shows that it was completed: the average of its run's steps, at most the time until the
- * next run; otherwise 0. */
+/* Returns the time in microseconds of the step that was in progress at the end of a run. If the
+ * next run shows that it was completed, this is the average time of the run's steps, at most the
+ * time until the next run. Otherwise returns 0. */
 static int64_t settle_credit_us(struct settling *s, size_t resumed)
 {
 	const struct closed *c = s->w->c;
@@ -651,8 +656,8 @@ static void settle_last(struct settling *s)
 
 /* ---- disruptions ----------------------------------------------------------------------------- */
 
-/* Adds a disruption, with its recovery if a later run made a step. at_us: when the disrupted run
- * ended. */
+/* Adds a disruption. Its recovery is added if a later run made a step. at_us: when the disrupted
+ * run ended. */
 static void settle_disruption(struct settling *s, int64_t at_us)
 {
 	struct closed_work *w = s->w;
@@ -687,7 +692,7 @@ static void settle_disruption(struct settling *s, int64_t at_us)
 	}
 }
 
-/* Books the time between the end of this run and the next run as RECOVERY. */
+/* Books the time from the end of this run to the next run as RECOVERY. */
 static void settle_over(struct settling *s)
 {
 	const struct closed *c = s->w->c;
@@ -697,8 +702,10 @@ static void settle_over(struct settling *s)
 
 	if (run->waste != GOODPUT_UNKNOWN)
 		settle_claim(s, BUCKET_WASTED, run->waste_us, sign_us);
-	if (run->first == GOODPUT_UNKNOWN) { /* The run failed before its first step. If an earlier
-						run trained, this time was booked with that run. */
+	if (run->first ==
+	    /* The run failed before its first step. If an earlier run had steps, the recovery of
+	       that run contains this time already. */
+	    GOODPUT_UNKNOWN) {
 		if (!s->trained)
 			settle_claim(s, BUCKET_RECOVERY, sign_us, next->begin_us);
 		return;
@@ -750,7 +757,7 @@ static void settle_run(struct settling *s)
 		w->warnings[WARN_GAPS] += t.count - 1;
 	}
 	settle_last(s);
-	/* The run has begun its first step, so startup has ended. */
+	/* The run has begun its first step: startup has ended. */
 	if (!s->steps && closed_steps_of(w->c, s->run)) {
 		settle_intervals(s, run->last_us);
 		ledger_step(w->ledger, settle_ns(run->last_us), settle_ns(run->last_us), 0, false);

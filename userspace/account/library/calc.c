@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calc.c - repeats the calculation of the goodput library: splits the log into segments of steps,
- * and sums their productive and lost time. */
+/* calc.c - calculates as the goodput library does: splits the log into segments of steps, and sums
+ * their productive and lost time. */
 #include "userspace/account/library/library.h"
 
 #include <errno.h>
@@ -33,9 +33,9 @@ int library_sums_copy(const struct library_sums *from, struct library_sums *ret)
 	return 0;
 }
 
-/* State of a walk over productive steps, which computes how much of each step custom events take.
- * If all records are from one clock, steps and events are in order, and one walk over both is
- * enough. Otherwise `lengths` has the time for each step, computed beforehand. */
+/* State of a walk over productive steps that computes how much of each step custom events take. If
+ * all records come from one clock, steps and events are in order, and are walked together.
+ * Otherwise the time for each step is computed in advance (`lengths`). */
 struct walk {
 	struct goodput_range *events; /* sorted by start */
 	size_t count, next;
@@ -59,8 +59,8 @@ static int calc_add_custom(struct library_sums *s, uint32_t name, goodput_wide t
 	return 0;
 }
 
-/* Writes the productive steps of all segments to ret and returns their number; ret may be NULL.
- * *ret_follow: no step begins before the previous one ends. */
+/* Writes the productive steps of all segments to ret, which may be NULL, and returns their number.
+ * *ret_follow: each step begins after the previous one has ended. */
 static size_t calc_productive(const struct library_segment *segments, size_t count,
 			      struct goodput_range *ret, bool *ret_follow)
 {
@@ -138,7 +138,7 @@ static void calc_walk_end(struct walk *w)
 	free(w->lengths);
 }
 
-/* Computes in *ret the time that custom events take of the productive step [from, to]. Call for all
+/* Sets *ret to the time that custom events take of the productive step [from, to]. Call for all
  * productive steps, in order. */
 static int calc_walk_step(struct walk *w, int64_t from, int64_t to, struct library_sums *s,
 			  goodput_wide *ret)
@@ -172,7 +172,7 @@ static int64_t calc_least_step(const struct library_segment *s)
 
 struct tally { /* sums over one segment */
 	goodput_wide productive, first, wasted;
-	size_t pairs, others; /* others: number of pairs, without that of the lowest step */
+	size_t pairs, others; /* others: number of pairs except that of the lowest step */
 	int64_t max_productive;
 };
 
@@ -209,7 +209,7 @@ int library_segments(const struct library_calc *c, const struct library_segment 
 		struct tally t = {0};
 
 		s->max_productive = 0;
-		/* The library ignores a segment that ended because step 0 was repeated. */
+		/* The library ignores segments that ended because step 0 was repeated. */
 		if (!g->boundary)
 			continue;
 		for (size_t i = 1; i < g->count; i++) {
@@ -241,8 +241,8 @@ int library_segments(const struct library_calc *c, const struct library_segment 
 
 /* ---- segments with excluded spans ------------------------------------------------------------ */
 
-/* The library computes exclusions separately, by rules that differ from those for the whole job in
- * places. */
+/* The library handles excluded time by separate rules, which partly differ from those for the whole
+ * job. */
 
 struct exclude_tally {
 	goodput_wide productive, first, wasted;
@@ -322,8 +322,8 @@ static int calc_one_segment(const struct library_calc *c, const struct library_s
 	return err;
 }
 
-/* Sums the time of custom events within productive steps, by type. If there is a productive step,
- * every type gets an entry, possibly 0. */
+/* Sums the time of custom events within productive steps, for each type. If there is a productive
+ * step, each type gets an entry, which may be 0. */
 static int calc_by_name(const struct library_calc *c, const struct library_segment *segments,
 			size_t count, struct library_sums *s)
 {
@@ -410,8 +410,7 @@ int library_calc_exclude(struct library_calc *c, const struct goodput_span *span
 		free(x);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < count;
-	     i++) /* A span that ends before it begins is kept, as it excludes no time. */
+	for (size_t i = 0; i < count; i++) /* a span that ends before it begins excludes no time */
 		merged[n++] = (struct goodput_range){.from = library_ticks(spans[i].from_us),
 						     .to = library_ticks(spans[i].to_us)};
 	qsort(merged, n, sizeof(*merged), calc_compare_start);
@@ -463,8 +462,8 @@ void library_calc_free(struct library_calc *c)
 	free(c);
 }
 
-/* Replaces closed segments by their sums when there are too many. All are replaced at once, so that
- * each step is processed only once. */
+/* If there are too many closed segments, replaces them by their sums. All are replaced together, so
+ * that each step is processed only once. */
 static int calc_fold(struct library_calc *c)
 {
 	struct library_exclusion *x = c->exclusion;
@@ -496,7 +495,7 @@ static int calc_close_segment(struct library_calc *c, int64_t boundary)
 	if (!s)
 		return -ENOMEM;
 	*s = (struct library_segment){c->steps.entries, c->steps.count, boundary};
-	c->closed_steps += s->count + 4; /* a segment costs as much memory as about four steps */
+	c->closed_steps += s->count + 4; /* the memory of a segment is about that of four steps */
 	c->steps.entries = NULL;
 	goodput_dict_free(&c->steps);
 	return c->closed_steps > LIBRARY_CLOSED_MAX ? calc_fold(c) : 0;
@@ -516,7 +515,7 @@ static void calc_exclude_recovery(struct library_calc *c, int64_t last)
 	x->has_recovery = true;
 }
 
-/* Handles a step number that the segment already has, which is how the library detects a
+/* Handles a step number that is in the segment already. This is how the library detects a
  * disruption. */
 static int calc_disrupt(struct library_calc *c, int64_t number)
 {
@@ -524,7 +523,8 @@ static int calc_disrupt(struct library_calc *c, int64_t number)
 
 	c->disruptions++;
 	c->sync = true;
-	/* The library adds the last load once more at each disruption, whatever the load was. */
+	/* At each disruption the library adds the last load once more, whatever this load was
+	 * for. */
 	if (c->has_last_load) {
 		c->load_sync += c->last_load;
 		c->has_sync = true;
@@ -570,7 +570,7 @@ static void calc_excluded_span(struct library_exclusion *x, int64_t from, int64_
 {
 	goodput_wide shared, left;
 
-	if (!x || !from) /* The library treats a start of 0 as missing here. */
+	if (!x || !from) /* a start of 0 is missing for the library */
 		return;
 	shared = goodput_cover_shared(&x->cover, from, to);
 	left = (goodput_wide)to - from - shared;
@@ -636,8 +636,8 @@ static void calc_load_end(struct library_calc *c, int64_t at)
 	}
 }
 
-/* Handles the start or end of a named event. *ret_from: at an end, when the event started;
- * GOODPUT_UNKNOWN: this is a start, or the event had none. */
+/* Handles the start or end of a named event. *ret_from: for an end, when the event started;
+ * GOODPUT_UNKNOWN for a start, or for an end without a start. */
 static int calc_named_event(struct library_calc *c, struct goodput_dict *open,
 			    const struct goodput_record *r, int64_t at, int64_t *ret_from)
 {

@@ -76,7 +76,7 @@ struct place {
 	size_t at;
 };
 
-/* a Fenwick tree, which adds values and computes prefix sums in O(log n); indexes begin at 1 */
+/* a Fenwick tree: adds values and computes prefix sums in O(log n); indexes begin at 1 */
 struct tree {
 	goodput_wide *sums;
 	size_t count;
@@ -111,7 +111,7 @@ static int cover_compare_time(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Returns how many of the sorted times are not after `at`. */
+/* Returns how many of the sorted times are at or before `at`. */
 static size_t cover_rank_of(const int64_t *times, size_t count, int64_t at)
 {
 	size_t low = 0, high = count;
@@ -138,9 +138,9 @@ static struct place *cover_places_by_from(const struct goodput_range *spans, siz
 	return p;
 }
 
-/* Sums for each outer span the lengths of the inner spans within it. Handles outer spans by start,
- * the latest first; the tree then contains the inner spans that start no earlier, indexed by their
- * end. */
+/* For each outer span, sums the lengths of the inner spans within it. Processes the outer spans by
+ * start, the latest first. The tree contains the inner spans that start at or after the outer span,
+ * indexed by their end. */
 static void cover_sum_lengths(const struct place *outer, size_t outer_count,
 			      const struct place *inner, size_t inner_count, const int64_t *ends,
 			      struct tree *t, goodput_wide *ret)
@@ -155,9 +155,9 @@ static void cover_sum_lengths(const struct place *outer, size_t outer_count,
 	}
 }
 
-/* Counts for each inner span the outer spans that contain it. Handles inner spans by start, the
- * earliest first; the tree then contains the outer spans that start no later, indexed by how many
- * inner spans end before they do. */
+/* For each inner span, counts the outer spans that contain it. Processes the inner spans by start,
+ * the earliest first. The tree contains the outer spans that start at or before the inner span,
+ * indexed by the number of inner ends that are not after theirs. */
 static void cover_count_holders(const struct place *outer, size_t outer_count,
 				const struct place *inner, size_t inner_count, const int64_t *ends,
 				struct tree *t, uint64_t *ret)
@@ -174,7 +174,7 @@ static void cover_count_holders(const struct place *outer, size_t outer_count,
 			in++;
 		}
 		rank = cover_rank_of(ends, t->count,
-				     /* outer spans that end before the inner span does */
+				     /* subtract outer spans that end before the inner span */
 				     inner[i].to - 1);
 		ret[inner[i].at] = in - (uint64_t)cover_tree_sum(t, rank);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cover.h - computes how much time spans share with other spans, in any unit of time. It sweeps
- * over sorted spans, so that it is fast for large numbers; the goodput library compares each span
- * with each. */
+/* cover.h - computes how much time spans have in common with other spans, in any unit of time.
+ * Sorts the spans, so that it is fast for many of them; the goodput library compares each span with
+ * each other. */
 #ifndef ACCOUNT_COVER_H
 #define ACCOUNT_COVER_H
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* wide enough for sums of times from a log, which may have any value */
+/* wide enough for sums of times from a log, which may be any numbers */
 typedef __int128 goodput_wide;
 
 struct goodput_range {
@@ -17,7 +17,7 @@ struct goodput_range {
 	uint32_t name;
 };
 
-/* An index of spans, which may overlap each other. Time in several spans counts once for each. */
+/* An index of spans. If spans overlap, their common time counts once for each span. */
 struct goodput_cover {
 	struct goodput_knot *knots;
 	size_t count;
@@ -26,13 +26,14 @@ struct goodput_cover {
 /* Makes the index. Ignores spans with from >= to. Returns false if there is no memory. */
 bool goodput_cover_make(struct goodput_cover *c, const struct goodput_range *spans, size_t count);
 void goodput_cover_free(struct goodput_cover *c);
-/* Returns the sum over all spans of the time that each shares with [from, to]; 0 if from >= to. */
+/* Returns the sum, over all spans, of the time that the span has in common with [from, to]; 0 if
+ * from >= to. */
 goodput_wide goodput_cover_shared(const struct goodput_cover *c, int64_t from, int64_t to);
 
 /* Computes for each outer span the total length of the inner spans within it, and for each inner
- * span the number of outer spans that contain it; ends may be equal. Inner spans must have from <
- * to. Each result has one entry for each span; either may be NULL. Returns false if there is no
- * memory. */
+ * span the number of outer spans that contain it. A span is within another if both have the same
+ * ends, too. Inner spans must have from < to. The results have one entry for each span; either may
+ * be NULL. Returns false if there is no memory. */
 bool goodput_contained(const struct goodput_range *outer, size_t outer_count,
 		       const struct goodput_range *inner, size_t inner_count,
 		       goodput_wide *ret_length, uint64_t *ret_holders);

@@ -7,7 +7,7 @@
 
 #define SLOTS_MIN 16
 
-/* Spreads neighbouring keys over the slots. This is the finalizer of MurmurHash3 (Appleby, public
+/* Spreads neighbouring keys over the slots, with the finalizer of MurmurHash3 (Appleby, public
  * domain). */
 static size_t dict_slot_of(const struct goodput_dict *d, int64_t key)
 {

@@ -11,7 +11,7 @@
 
 struct library_watch {
 	uint32_t job;
-	/* last_us: latest time in the records; write_us: write time of the previous record */
+	/* last_us: latest time of all records; write_us: write time of the previous record */
 	int64_t last_us, write_us;
 	bool ended;
 	struct goodput_record before[GOODPUT_KINDS];
@@ -91,8 +91,8 @@ static void library_watch_report(const struct library_watch *w, const struct lib
 }
 
 /* The state that a calculator of the goodput library keeps between questions. If no records were
- * added, the library repeats its last answer, although a new calculation would give a different
- * one. */
+ * added since the last question, the library repeats its answer, although a new calculation would
+ * give another one. */
 struct memory {
 	struct library_raw good; /* the last answer without an error */
 	bool has_good;
@@ -112,10 +112,10 @@ struct engine {
 	const struct goodput_query *q;
 	struct library_calc *all;
 	struct library_watch watch;
-	/* calculator for the instants of query.at_us; NULL: there are none */
+	/* calculator for the answers at query.at_us; NULL: the query has none */
 	struct library_calc *sequence;
 	struct memory memory;
-	/* answers for the instants of query.at_us; the first at_done are computed */
+	/* answers at the instants of query.at_us; the first at_done are computed */
 	struct goodput_part *at;
 	size_t at_done;
 	int64_t at_limit_us;
@@ -195,8 +195,8 @@ static void *library_create(const struct goodput_query *q, bool (*scale_up)(void
 	return NULL;
 }
 
-/* Computes ideal step and deviation. If there are no new steps, repeats the previous values, as the
- * library does. */
+/* Computes the ideal step time and the deviation. If there are no new steps, repeats the previous
+ * values, as the library does. */
 static int library_remember_steps(struct memory *m, const struct library_calc *c,
 				  const struct goodput_query *q, struct goodput_part *part,
 				  bool is_new, struct goodput_step_time **ret_deviations)
@@ -237,8 +237,8 @@ static int library_keep_good(struct memory *m, const struct library_raw *raw,
 	return 0;
 }
 
-/* Computes the answer of the library's calculator at an instant, if it has c's records and was
- * asked before as m says. */
+/* Computes the answer that the library's calculator would give at now_us, with the records of c and
+ * the state m from earlier questions. */
 static int library_memory_ask(struct memory *m, const struct library_calc *c,
 			      const struct goodput_query *q, int64_t now_us,
 			      struct goodput_part *ret, struct goodput_step_time **ret_deviations,
@@ -300,8 +300,8 @@ static int library_memory_feed_sequence(struct engine *e, const struct goodput_r
 
 static int library_memory_feed_windows(struct engine *e, const struct goodput_record *r)
 {
-	/* The library filters the records of a window once more, by their time, or by write time if
-	 * the log has none. */
+	/* The library also filters the records of a window by their time, or by write time if the
+	 * log has none. */
 	int64_t entry_us = r->written ? r->time_us : r->write_us;
 
 	for (size_t i = 0; i < e->q->window_count && e->by_start[i]->span.from_us < r->write_us;
@@ -397,8 +397,8 @@ static int library_copy_part(const struct goodput_part *from, struct goodput_par
 	return 0;
 }
 
-/* Adds the answers for instants. Those later than all records are computed with a copy of the
- * state, because more records may come. */
+/* Adds the answers for query.at_us. Instants after the last record are computed with a copy of the
+ * state, because more records may follow. */
 static int library_answer_at(const struct engine *e, struct goodput_answer *a)
 {
 	struct memory m = e->memory;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* part.c - makes the parts of an answer with --semantics library from the sums of segments and
- * phases. */
+/* part.c - makes the parts of an answer (struct goodput_part) with --semantics library from the
+ * sums of segments and phases. */
 #include "userspace/account/library/library.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static void part_raw_put(struct library_raw *r, enum goodput_badput b, double s)
 	r->has |= 1u << b;
 }
 
-/* Subtracts from a phase the time that it shares with reinitialisations, which are counted
+/* Subtracts from a phase the time in which the job was reinitialised, which is counted
  * separately. */
 static void part_raw_exclude(struct library_raw *raw, enum goodput_badput b,
 			     const struct library_phase *p, const struct goodput_cover *reinit)
@@ -33,7 +33,7 @@ static void part_raw_exclude(struct library_raw *raw, enum goodput_badput b,
 		raw->badput_s[b] = 0;
 }
 
-/* Adds what only the library's elastic calculator computes. Returns 0 or -ENOMEM. */
+/* Adds the values that only the library's elastic calculator computes. Returns 0 or -ENOMEM. */
 static int library_elastic(const struct library_calc *c, struct library_raw *raw)
 {
 	struct goodput_cover reinit;
@@ -218,8 +218,8 @@ void library_raw_free(struct library_raw *r)
 	*r = (struct library_raw){0};
 }
 
-/* Computes the result of a log with excluded times, which are excluded. For such a log the library
- * considers neither checkpoints nor elastic waits. */
+/* Computes the result for the time that is not excluded. In this case the library considers neither
+ * checkpoints nor elastic waits. */
 static int library_raw_excluding(const struct library_calc *c, struct library_raw *ret,
 				 double *ret_excluded_s, struct goodput_dict *ret_times)
 {
@@ -283,7 +283,7 @@ done:
 #define TYPE_ERROR    "TypeError"
 #define NULL_DURATION "float() argument must be a string or a real number, not 'NoneType'"
 
-/* Badputs with a percentage even if they are 0. */
+/* Badputs that have a percentage even if their time is 0. */
 #define ALWAYS                                                                                     \
 	((1u << BADPUT_INIT) | (1u << BADPUT_PREP) | (1u << BADPUT_STARTUP) |                      \
 	 (1u << BADPUT_LOAD_SYNC) | (1u << BADPUT_LOAD_ASYNC) | (1u << BADPUT_SAVE) |              \
@@ -378,7 +378,7 @@ int library_part_excluded(const struct library_calc *c, const struct goodput_que
 		total_s -= excluded_s;
 		total_s = total_s > 0 ? total_s : 0;
 		library_part(&raw, total_s, q->elastic, ret, insane);
-		/* The library raises no exceptions for this part. */
+		/* the library raises no exceptions for excluded time */
 		ret->error = ret->error_type = NULL;
 		ret->excluded_s = excluded_s;
 		ret->adjusted_s = total_s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer.h - what can be asked about a job's log (gp-bpf account), and the answer. Times and
- * percentages of answers are doubles; the engines compute with integers. Badputs have the names and
- * the order of the goodput library. */
+/* answer.h - the questions that gp-bpf account can answer about a job's log (struct goodput_query),
+ * and the answer. Times and percentages of answers are doubles; the engines compute with integers.
+ * Badputs have the names and the order of the goodput library. */
 #ifndef ACCOUNT_ANSWER_H
 #define ACCOUNT_ANSWER_H
 
@@ -12,8 +12,8 @@
 #include "userspace/model/job/disruption.h"
 #include "userspace/account/log/history.h"
 
-/* For each badput: its id, and the bucket of the model whose name and label it has. COUNT: it
- * corresponds to no bucket and is not part of the sum. */
+/* For each badput: its id, and the bucket of the model (model/time/ledger.h) that gives it name and
+ * label. COUNT: there is no such bucket, and the badput is not part of the sum. */
 #define GOODPUT_BADPUTS(X)                                                                         \
 	X(INIT, ACCELERATOR_INIT)                                                                  \
 	X(PREP, TRAINING_PREP)                                                                     \
@@ -24,7 +24,7 @@
 	X(RESTORE, CHECKPOINT_RESTORE)                                                             \
 	X(WASTED, WASTED)                                                                          \
 	X(RECOVERY, RECOVERY)                                                                      \
-	X(CUSTOM, CUSTOM) /* sum of all types; goodput_part.custom has each type */                \
+	X(CUSTOM, CUSTOM) /* sum of all types; goodput_part.custom has the time of each type */    \
 	X(OTHER, OTHER)                                                                            \
 	X(SLICE_DOWN, SLICE_DOWN)                                                                  \
 	X(SCALE_UP, SCALE_UP)                                                                      \
@@ -52,7 +52,8 @@ struct goodput_query {
 	enum goodput_semantics semantics;
 	bool elastic;	  /* compute what the library's calculator for elastic jobs computes */
 	int64_t ideal_us; /* ideal step time as configured; 0: compute it from the steps */
-	int64_t now_us;	  /* instant of the answer; GOODPUT_UNKNOWN: the time of the last record */
+	/* Compute the answer for this instant; GOODPUT_UNKNOWN: the time of the last record */
+	int64_t now_us;
 	const struct goodput_span *windows, *excludes;
 	const int64_t *at_us;
 	size_t window_count, exclude_count, at_count;
@@ -64,31 +65,31 @@ struct goodput_custom {
 	double s, pct;
 };
 
-/* Goodput and badput of the whole job, of a window, of the time without exclusions, or at an
+/* Goodput and badput of the whole job, of a window, of the time that is not excluded, or at an
  * instant. */
 struct goodput_part {
-	/* The window, as requested; for the whole job, its start and the instant of the answer. */
+	/* The requested window. For the whole job: from its start to the instant of the answer. */
 	int64_t from_us, to_us;
 	/* With --semantics library: text and type of the exception that the library would raise;
-	 * the numbers are then those without the failed check. NULL: the library raises none.
-	 * Static text, without the window's times. */
+	 * NULL: none. With an exception, the numbers are those computed without the failed check.
+	 * The text is static, and does not contain the window's times. */
 	const char *error, *error_type;
 	double goodput_pct, total_s, productive_s;
 	double badput_s[BADPUTS], badput_pct[BADPUTS];
-	uint32_t has_s, has_pct; /* bit 1 << enum goodput_badput is set if that value is present */
+	uint32_t has_s, has_pct;       /* bit (1 << enum goodput_badput): the value is present */
 	struct goodput_custom *custom; /* owned */
 	size_t custom_count;
 	int64_t max_productive_step, last_recorded_step;
 	uint64_t disruptions;
 	double residual_s;
-	/* excluded time, and total time without it; valid if there are exclusions */
+	/* excluded time, and total time minus excluded time; valid if the query excludes time */
 	double excluded_s, adjusted_s;
 	bool has_ideal, has_deviation;
 	double ideal_s, deviation_mean_s, deviation_cumulative_s, deviation_interval_s;
 	bool has_slices;
 	double stepping_efficiency, available_efficiency;
-	/* With --semantics library, for a window: the efficiencies in the part of the window in
-	 * which the job ran. */
+	/* With --semantics library, for a window: efficiencies in the time of the window in which
+	 * the job ran. */
 	double span_stepping, span_available;
 };
 
@@ -125,9 +126,9 @@ struct goodput_answer {
 	uint32_t job;	/* number of the job's name (goodput_names.h) */
 	int64_t now_us; /* instant for which the answer is computed */
 	bool ended;
-	/* excluded: the time without exclusions; valid if has_excluded */
+	/* excluded: the part for the time that is not excluded; valid if has_excluded */
 	struct goodput_part cumulative, excluded;
-	/* owned; one part for each window and each instant of the query */
+	/* owned; one for each window and each instant of the query */
 	struct goodput_part *windows, *at;
 	size_t window_count, at_count;
 	bool has_excluded;
@@ -137,7 +138,7 @@ struct goodput_answer {
 	 * owned. */
 	struct disruption *disruptions;
 	size_t disruption_count;
-	struct goodput_history *history; /* owned; NULL: not requested */
+	struct goodput_history *history; /* owned; NULL: the query did not ask for it */
 	uint64_t warnings[WARNINGS];
 };
 

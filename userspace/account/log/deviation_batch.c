@@ -8,11 +8,11 @@
 
 #define RECENT	 100
 #define BASELINE 1000
-/* bits of a radix digit: a double has 6 digits, and the counters of one digit fit in the L1
- * cache */
+/* Bits of a radix digit: a double has 6 digits, and the counters for one digit fit in the L1
+ * cache. */
 #define DIGIT_BITS 11
 
-/* A selection of the values: those of at least `least`, or their distances from `center`. */
+/* Values to select from: `values` of at least `least`, or their distances from `center`. */
 struct sample {
 	const double *values;
 	size_t count;
@@ -20,7 +20,7 @@ struct sample {
 	bool distance;
 };
 
-/* Maps a double to an integer that has the same order. */
+/* Maps a double to an integer, so that integers have the same order as the doubles. */
 static uint64_t batch_rank_of(double value)
 {
 	uint64_t bits;
@@ -46,8 +46,8 @@ static bool deviation_batch_sample_value(const struct sample *s, size_t i, doubl
 	return true;
 }
 
-/* Returns the k-th smallest value, counted from 0. Selects by one digit after the other, so that
- * the order of the values does not affect the time. */
+/* Returns the k-th smallest value, counted from 0. Selects digit by digit, so that the time does
+ * not depend on the order of the values. */
 static double deviation_batch_select_kth(const struct sample *s, size_t k)
 {
 	uint32_t counts[1 << DIGIT_BITS];

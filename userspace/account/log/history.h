@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history.h - a timeline of a job, made from its log with --semantics closed. The pieces add up to
+/* history.h - the timeline of a job, from its log with --semantics closed. Its pieces add up to
  * goodput_answer.cumulative, to the nanosecond. */
 #ifndef ACCOUNT_HISTORY_H
 #define ACCOUNT_HISTORY_H
@@ -19,26 +19,26 @@ struct goodput_piece {
 	enum bucket bucket;
 };
 
-struct goodput_done { /* steps between two step records */
+struct goodput_done { /* the steps between two step records */
 	int64_t end_us;
-	/* average time of these steps without phases; GOODPUT_UNKNOWN: not known */
+	/* average time of these steps without time of phases; GOODPUT_UNKNOWN: not known */
 	int64_t each_us;
 	uint64_t count;
 };
 
-/* A run lasts from a job_start to the last sign of life before the next job_start. It includes
- * rewinds in place. */
+/* A run lasts from a job_start to the last sign of life before the next job_start. A rewind in
+ * place does not end the run. */
 struct goodput_run {
 	int64_t from_us, until_us; /* runs do not overlap */
-	int64_t max_step;	   /* last completed step that no later run repeated; 0: none */
+	int64_t max_step; /* last completed step that was not repeated by a later run; 0: none */
 	size_t first_done, dones;  /* index and number of the run's elements of `done` */
 	size_t first_saved, saves; /* index and number of the run's elements of `saved` */
-	/* true: the run has ended; false: it still ran at the end of the log */
+	/* the run has ended; false: it was still running at the end of the log */
 	bool over;
 	bool graceful; /* the run ended with a job_end */
 };
 
-struct goodput_saved { /* a checkpoint; copies written at the same time are merged */
+struct goodput_saved { /* a checkpoint; copies that were written at the same time are one */
 	int64_t from_us, to_us;
 	int64_t number; /* step of the checkpoint; GOODPUT_UNKNOWN: not logged */
 	uint32_t copies;
@@ -53,7 +53,7 @@ struct goodput_history {
 	size_t npieces, ndone, nruns, nsaved;
 };
 
-/* Returns the index of the first of n pieces that ends after at_ns; n: none does. */
+/* Returns the index of the first of n pieces that ends after at_ns; n: there is none. */
 size_t goodput_piece_at(const struct goodput_piece *pieces, size_t n, uint64_t at_ns);
 
 void goodput_history_free(struct goodput_history *h); /* frees h and its members; h may be NULL */

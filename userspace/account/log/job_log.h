@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_log.h - computes the goodput of one job from the records of its log. There are two semantics.
- * library: the results of ml-goodput-measurement 0.2.3, including its defects (listed in
- * gp-bpf-account.1). closed: every microsecond between the job's start and now is in exactly one
- * bucket (closed.h, model/time/ledger.h). The answer depends only on the query and on the records
- * so far, not on how they were batched or on earlier questions. Memory grows with events and with
- * the steps that are not lost, not with records. Pure; not thread-safe. */
+/* job_log.h - computes the goodput of one job from the records of its log.
+ *
+ * There are two semantics. "library" gives the results of ml-goodput-measurement 0.2.3, including
+ * its defects (listed in gp-bpf-account.1). "closed" puts every microsecond between the job's start
+ * and now in exactly one bucket (closed.h, model/time/ledger.h).
+ *
+ * The answer depends only on the query and on the records so far, not on earlier questions or on
+ * how records were grouped. Memory grows with events and with the steps that are not lost, not with
+ * records. Pure; not thread-safe. */
 #ifndef ACCOUNT_JOB_LOG_H
 #define ACCOUNT_JOB_LOG_H
 
@@ -12,8 +15,8 @@
 #include "userspace/account/log/answer.h"
 
 struct goodput_log;
-/* Makes an empty log. q is borrowed. scale_up(ctx, name) returns true if elastic waits of this name
- * are waits for more slices. NULL: no memory. */
+/* Makes an empty log. q is borrowed. scale_up(ctx, name) returns true if an elastic wait with this
+ * name waits for more slices. NULL: no memory. */
 struct goodput_log *goodput_log_new(const struct goodput_query *q,
 				    bool (*scale_up)(void *ctx, uint32_t name), void *ctx);
 void goodput_log_free(struct goodput_log *l);
