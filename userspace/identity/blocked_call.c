@@ -9,16 +9,18 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/proc_file.h"
 
-/* Slots for CPU times of processes; two processes with the same slot replace each other. */
+/* Number of slots for CPU times of processes. If two processes have the same slot, the later one
+ * replaces the earlier one. */
 #define REMEMBERED 256
-/* Limit of the time for one process; facts not read by then stay unknown. */
+/* Limit of the time for one process; facts that are not read within it stay unknown. */
 #define SCAN_MAX_NS  20000000ull
-#define BUSY_PERCENT 25 /* a thread that uses this percentage of a core is busy */
-/* A thread that waits for another thread is busy if its process uses this percentage of a core. */
+#define BUSY_PERCENT 25 /* a thread is busy if it uses this percentage of a core */
+/* A thread that waits for another thread counts as busy if its process uses this percentage of a
+ * core. */
 #define BUSY_OTHERS 50
 #define REMEMBER_NS 10000000000ull
 
-struct ran { /* CPU time used, in clock ticks */
+struct ran { /* CPU time that a thread and its process have used, in clock ticks */
 	uint64_t at_ns, thread, process;
 	pid_t pid, tid;
 };
@@ -58,8 +60,8 @@ static bool blocked_call_over(uint64_t ticks, uint64_t ns, unsigned percent)
 	return ns && ticks * tick_ns >= ns / 100 * percent;
 }
 
-/* Compares CPU times with those of the last scan: a thread that sleeps now may have run a moment
- * ago, or may wait for another thread that runs. */
+/* Compares the CPU times of the thread and its process with those of the last scan. A thread that
+ * sleeps now may have run a moment ago, or may wait for another thread that runs. */
 static void blocked_call_scan_running(struct blocked_calls *s, struct blocked_scan *l,
 				      uint64_t now_ns)
 {

@@ -30,7 +30,7 @@ static void blocked_call_near_add(struct blocked_scan *l, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Returns true for a child process that is blocked. A child that reads a pipe is not: it waits for
+/* Returns true if a child process is blocked. A child that reads a pipe is not: it waits for
  * work. */
 static bool blocked_call_near_child_stuck(const struct gp_blocked *b)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocked_call_private.h - one scan of a thread (blocked_call.c): its state (blocked_call_state.c),
- * its children and sibling threads (blocked_call_near.c). */
+/* blocked_call_private.h - one scan of a thread (blocked_call.c), for the files that read its state
+ * (blocked_call_state.c), and its children and sibling threads (blocked_call_near.c). */
 #ifndef IDENTITY_BLOCKED_CALL_PRIVATE_H
 #define IDENTITY_BLOCKED_CALL_PRIVATE_H
 
@@ -20,12 +20,14 @@ struct blocked_scan {
 };
 
 bool blocked_scan_late(const struct blocked_scan *l);
-int blocked_scan_stat(struct blocked_scan *l);	 /* reads the state of the thread; 0 or -errno */
+/* Reads the state of the thread; returns 0 or -errno */
+int blocked_scan_stat(struct blocked_scan *l);
 void blocked_scan_state(struct blocked_scan *l); /* interprets the state that was read */
-/* Sets the reason, and the text that explains it. */
+/* Sets the reason (why) and the text that explains it (fmt...). */
 void blocked_scan_explain(struct blocked_scan *l, enum gp_why why, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Copies a symbol or a thread's name up to the first character that is not allowed in one. */
+/* Copies the beginning of text up to the first character that is not allowed in a symbol or the
+ * name of a thread. */
 void blocked_scan_symbol(char *out, size_t cap, const char *text);
 /* Adds to the explanation what the thread may be waiting for: other ranks in a collective, or a
  * blocked child process. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocked_call_state.c - interprets the state of a thread and its system call. */
+/* blocked_call_state.c - explains from its state and its system call why a thread is blocked. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,8 @@
 
 #define FILE_BYTES   1024
 #define STATUS_BYTES 4096
-#define CLOCKS_END   16 /* clock IDs are below this number: MAX_CLOCKS in linux/time.h */
+/* The kernel's clock IDs are below this number: MAX_CLOCKS in linux/time.h \ */
+#define CLOCKS_END 16
 
 static bool blocked_call_begins_with(const char *text, const char *with)
 {
@@ -59,8 +60,8 @@ int blocked_scan_stat(struct blocked_scan *l)
 	return 0;
 }
 
-/* Reads the system call from /proc/PID/task/TID/syscall: "running", "-1 SP PC" outside of a call,
- * or "NUMBER ARG... SP PC". */
+/* Reads the system call of the thread from /proc/PID/task/TID/syscall: "running", "-1 SP PC"
+ * outside of a call, or "NUMBER ARG... SP PC". */
 static void blocked_call_scan_syscall(struct blocked_scan *l)
 {
 	char line[FILE_BYTES], *at, *end;
@@ -140,8 +141,8 @@ static bool blocked_call_scan_file_system(const struct blocked_scan *l, char *ou
 	return found;
 }
 
-/* Describes a descriptor without touching its file; for a regular file with its file system
- * type. */
+/* Describes the file of a descriptor without touching the file; for a regular file, also its file
+ * system type. */
 static bool blocked_call_scan_file(const struct blocked_scan *l, char *out, size_t cap)
 {
 	char path[PROC_PATH_MAX], link[PROC_PATH_MAX], type[32];
@@ -173,7 +174,8 @@ void blocked_scan_explain(struct blocked_scan *l, enum gp_why why, const char *f
 	va_end(ap);
 }
 
-/* Explains a call by its file. A path that is too long is cut at its beginning. */
+/* Explains a system call by the file it is on. If the path is too long, its beginning is cut
+ * off. */
 static void blocked_call_put_file(struct blocked_scan *l, enum gp_why why, const char *verb,
 				  const char *file)
 {
@@ -236,9 +238,9 @@ static void blocked_call_why_ioctl(struct blocked_scan *l)
 }
 
 /* Explains a call that was interrupted (SIGSTOP, SIGCONT) and resumed, by the kernel function in
- * which it sleeps. If wchan names only the entry point of the call, uses the first arguments
- * instead: of the calls that resume this way (nanosleep, poll, futex with a time limit:
- * linux/restart_block.h), only a sleep has a clock ID there; the others have an address. */
+ * which it sleeps. If wchan names only the entry point of the call, the first arguments decide: of
+ * the calls that resume this way (nanosleep, poll, futex with a time limit: linux/restart_block.h),
+ * only a sleep has a clock ID there; the others have an address. */
 static void blocked_call_why_restart(struct blocked_scan *l)
 {
 	bool clock = l->arg[0] < CLOCKS_END && l->arg[1] <= TIMER_ABSTIME;
@@ -254,7 +256,7 @@ static void blocked_call_why_restart(struct blocked_scan *l)
 				     "is in a system call that a signal interrupted");
 }
 
-/* Explains a blocked thread by its system call. */
+/* Explains a blocked thread by the system call it is in. */
 static void blocked_call_why_syscall(struct blocked_scan *l)
 {
 	const char *name;

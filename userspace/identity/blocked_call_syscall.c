@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocked_call_syscall.c - system calls that a thread can be blocked in for long, and their kinds.
- */
+/* blocked_call_syscall.c - the system calls in which a thread can be blocked for a long time, with
+ * their kinds. */
 #include <stddef.h>
 #include <sys/syscall.h>
 
 #include "userspace/identity/blocked_call.h"
 
-/* System calls by number. arm64 has only the newer ones of each family. */
+/* System calls by number. arm64 has only the newest call of each family. */
 static const struct {
 	long number;
 	const char *name;
@@ -64,7 +64,7 @@ static const struct {
 	CALL(epoll_pwait2, EVENTS),
 #endif
 	CALL(pselect6, EVENTS),
-	CALL(accept, EVENTS), /* waits for clients: a job may serve requests after training */
+	CALL(accept, EVENTS), /* the job waits for clients: it may serve requests after training */
 	CALL(accept4, EVENTS),
 	CALL(rt_sigsuspend, EVENTS),
 	CALL(rt_sigtimedwait, EVENTS),

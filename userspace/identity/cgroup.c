@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cgroup.c - parses cgroup paths. Kubernetes has two forms (kubelet's cgroup_manager_linux.go):
- * /kubepods/burstable/podUID/ID, and through systemd
- * /kubepods.slice/...-podU_I_D.slice/RUNTIME-ID.scope; a node that is itself a container has a
- * prefix (kind: /kubelet.slice/kubelet-kubepods.slice/...); a path of another cgroup namespace
- * begins with as many "/.." as lead to it. */
+/* cgroup.c - parses cgroup paths.
+ *
+ * Kubernetes has two forms (kubelet's cgroup_manager_linux.go): /kubepods/burstable/podUID/ID and,
+ * with systemd, /kubepods.slice/...-podU_I_D.slice/RUNTIME-ID.scope. A node that is itself a
+ * container has a prefix (kind: /kubelet.slice/kubelet-kubepods.slice/...). A path of another
+ * cgroup namespace begins with one or more "/..". */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 
 #define ID_LEN	64 /* hexadecimal digits of a container's id */
 #define UID_LEN 36
-/* Digits of the hash of a static pod's manifest, which replaces the pod's uid in the path. */
+/* Digits of the hash of a static pod's manifest, which is in the path instead of the pod's uid. */
 #define HASH_LEN 32
 /* Limit of lines of /proc/PID/cgroup: version 1 has one for each hierarchy, version 2 has one. */
 #define LINES_MAX    64
@@ -37,8 +38,8 @@ static const struct {
 	{"nerdctl", GP_CONTAINER_containerd},
 };
 
-/* Services that start unrelated processes, so that their names are not names of jobs. "*" matches
- * the rest. */
+/* Services that start unrelated processes. Their names are not names of jobs. A "*" at the end
+ * matches any rest. */
 static const char *const shared_services[] = {
 	"user@*",
 	"ssh",
@@ -109,7 +110,8 @@ static void cgroup_put(char *out, size_t cap, struct word w)
 
 /* ---- the pod --------------------------------------------------------------------------------- */
 
-/* Returns true for a pod's uid: digits in groups of 8-4-4-4-12, joined by '-' or '_', or a hash. */
+/* Returns true for the uid of a pod: digits in groups of 8-4-4-4-12, joined by '-' or '_', or a
+ * hash. */
 static bool cgroup_uid_is(struct word w)
 {
 	static const int groups[] = {8, 4, 4, 4, 12};
@@ -146,7 +148,8 @@ static bool cgroup_take_pod(struct cgroup_place *p, struct word w)
 		cgroup_put(p->pod_uid, sizeof(p->pod_uid), uid);
 		for (char *c = p->pod_uid; *c; c++)
 			*c = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
-		/* Forget a container around the pod: it is the node */
+		/* A container around the pod is the node itself, not the container of the process:
+		 * forget it. */
 		p->container = GP_CONTAINER_none;
 		*p->container_id = '\0';
 		return true;
@@ -164,8 +167,8 @@ static enum gp_container cgroup_runtime_of(struct word w)
 	return GP_CONTAINER_unknown;
 }
 
-/* Parses the part with a container: "RUNTIME-ID.scope", or "ID" after a part that names the
- * runtime. The monitor of a container ("crio-conmon-ID") is not in the container. */
+/* Parses the part of a path with a container: "RUNTIME-ID.scope", or "ID" after a part that names
+ * the runtime. The process that monitors a container ("crio-conmon-ID") is not in the container. */
 static bool cgroup_take_container(struct cgroup_place *p, struct word w, struct word before)
 {
 	struct word runtime = before, id;
@@ -223,7 +226,7 @@ static bool cgroup_service_shared(struct word w)
 	return false;
 }
 
-/* Parses the part with a systemd unit. Services inside a container are ignored. */
+/* Parses the part of a path with a systemd unit. Services inside a container are ignored. */
 static void cgroup_take_unit(struct cgroup_place *p, struct word w)
 {
 	if (!cgroup_word_strip(&w, ".service") || *p->container_id || *p->pod_uid)
@@ -254,7 +257,7 @@ void cgroup_place_parse(const char *path, struct cgroup_place *ret)
 	memset(ret, 0, sizeof(*ret));
 	cgroup_word_strip(&whole, " (deleted)");
 	end = whole.at + whole.len;
-	/* Without systemd, runc makes one part "slice:runtime:id" of the path. */
+	/* Without systemd, runc makes one part of the form "slice:runtime:id". */
 	for (int i = 0; i < SEGMENTS_MAX && whole.at < end; i++) {
 		struct word w = {whole.at, 0};
 
@@ -268,8 +271,8 @@ void cgroup_place_parse(const char *path, struct cgroup_place *ret)
 	ret->shared = !*ret->pod_uid && !*ret->container_id && !*ret->slurm_job && !*ret->service;
 }
 
-/* Rates how much a path says about a process, to choose among the lines: version 1 has a line for
- * each hierarchy, and some hierarchies are unused. */
+/* Rates how much a path reveals about a process, to choose the best line of /proc/PID/cgroup:
+ * version 1 has a line for each hierarchy, and some hierarchies are unused. */
 static int cgroup_place_says(const struct cgroup_place *p)
 {
 	return 8 * !!*p->pod_uid + 4 * !!*p->container_id + 2 * !!*p->slurm_job + !!*p->service;
@@ -287,7 +290,7 @@ void cgroup_place_of(const char *text, struct cgroup_place *ret)
 		const char *at = memchr(text, ':', len);
 
 		at = at ? memchr(at + 1, ':', len - (size_t)(at + 1 - text)) : NULL;
-		/* Skip a path that does not fit; the kernel makes none. */
+		/* skip a path that is too long; the kernel makes none */
 		if (at && (size_t)(text + len - at) < sizeof(path)) {
 			snprintf(path, sizeof(path), "%.*s", (int)(text + len - at - 1), at + 1);
 			cgroup_place_parse(path, &p);

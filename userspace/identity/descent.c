@@ -17,7 +17,7 @@
 #define DESCENDANTS_ROUNDS 8
 
 struct descent {
-	struct table *known; /* set of the pids found (pid -> itself) */
+	struct table *known; /* pids that were found (pid -> pid) */
 	pid_t *pids;
 	size_t count, cap;
 };
@@ -44,7 +44,8 @@ static int descent_add(struct descent *f, pid_t pid)
 	return err;
 }
 
-/* Adds the pids in /proc/PID/task/TID/children, each followed by a space. */
+/* Adds the children in /proc/PID/task/TID/children, a list of pids that are each followed by a
+ * space. */
 static int descent_add_children(struct descent *f, int dir, const char *tid)
 {
 	char path[64], buf[4096];
@@ -149,7 +150,7 @@ static int descent_kin_read_all(struct kin_list *list, const char *root)
 	return err;
 }
 
-/* Adds children by the parents of all processes, for kernels without CONFIG_PROC_CHILDREN. */
+/* Finds descendants by the parent of each process, for kernels without CONFIG_PROC_CHILDREN. */
 static int descent_add_by_parent(struct descent *f, const char *root)
 {
 	struct kin_list list = {0};
@@ -200,7 +201,7 @@ int process_descendants(const char *root, pid_t pid, pid_t **ret)
 		goto out;
 	children = descent_has_children_file(root, pid);
 	err = descent_add(&f, pid);
-	/* Neither source is a snapshot: repeat until a round finds no new process. */
+	/* Processes may start during a round: repeat until a round finds no new process. */
 	for (int round = 0; !err && round < DESCENDANTS_ROUNDS; round++) {
 		before = f.count;
 		for (size_t i = 0; children && !err && i < f.count; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* drm.c - the files are those of the kernel's Documentation/gpu/amdgpu/thermal.rst, driver-misc.rst
- * and ras.rst (amdgpu), of its driver i915 (folder gt, intel_gt_sysfs_pm), and of
- * Documentation/gpu/xe/xe_gt_freq.rst (xe). */
+/* drm.c - reads files that are documented in the kernel: for amdgpu in
+ * Documentation/gpu/amdgpu/thermal.rst, driver-misc.rst and ras.rst; for xe in
+ * Documentation/gpu/xe/xe_gt_freq.rst; for i915 only in its source (folder gt,
+ * intel_gt_sysfs_pm). */
 #include "userspace/identity/drm.h"
 
 #include <dirent.h>
@@ -18,19 +19,19 @@
 #define VENDOR_AMD   0x1002
 #define VENDOR_INTEL 0x8086
 
-/* Minor numbers of render nodes: include/drm/drm_file.h (DRM_MINOR_RENDER). */
+/* First and last minor number of render nodes: include/drm/drm_file.h (DRM_MINOR_RENDER). */
 #define RENDER_FIRST 128
 #define RENDER_LAST  191
 
 #define FILE_BYTES  4096
 #define ENTRIES_MAX 256 /* of a folder */
-/* An AMD device is at its power limit from this part of it on: 19/20. */
+/* An AMD device counts as limited by power if its power is at least 19/20 of the limit. */
 #define LIMIT_PARTS  20
 #define US_PER_MS    1000
 #define HZ_PER_MHZ   1000000
 #define MILLIDEGREES 1000
 
-/* A folder of sysfs; every file is read below it. */
+/* A folder of sysfs, below which files of a device are read */
 struct drm_folder {
 	char path[PROC_PATH_MAX];
 };
@@ -62,7 +63,8 @@ static bool drm_number(const struct drm_folder *f, const char *name, uint64_t *r
 	return *end == '\n' || !*end;
 }
 
-/* Reads the first of these files that is there. names: ends with NULL. Returns 0 if none is. */
+/* Reads the first file of names (ended by NULL) that exists, divided by unit. Returns 0 if none
+ * exists. */
 static uint32_t drm_first(const struct drm_folder *f, const char *const *names, uint64_t unit)
 {
 	uint64_t value;
@@ -74,7 +76,7 @@ static uint32_t drm_first(const struct drm_folder *f, const char *const *names, 
 	return 0;
 }
 
-/* Finds the first entry of a folder with that prefix, and a number after it. */
+/* Finds the first entry of a folder whose name is prefix followed by a number. */
 static bool drm_entry(const struct drm_folder *f, const char *below, const char *prefix, char *out,
 		      size_t len)
 {
@@ -101,7 +103,7 @@ static void drm_sensors(const struct drm_folder *f, struct gp_device *ret)
 {
 	static const char *const power[] = {"power1_average", "power1_input", NULL};
 	static const char *const limit[] = {"power1_cap", NULL};
-	/* The second sensor of an AMD device is at its hottest place. */
+	/* the second sensor of an AMD device measures its hottest spot */
 	static const char *const heat[] = {"temp2_input", "temp1_input", NULL};
 	static const char *const hottest[] = {"temp2_crit", "temp1_crit", NULL};
 	static const char *const clock[] = {"freq1_input", NULL};
@@ -119,7 +121,7 @@ static void drm_sensors(const struct drm_folder *f, struct gp_device *ret)
 	most = drm_first(&s, hottest, MILLIDEGREES);
 	if (!most_mw && !most)
 		return;
-	/* amdgpu has no file with reasons: they follow from the limits. */
+	/* amdgpu has no file with the reasons of a low clock: they follow from the limits */
 	ret->flags |= GP_DEVICE_REASON;
 	if (most_mw && ret->power_mw >= most_mw - most_mw / LIMIT_PARTS)
 		ret->reasons |= 1u << GP_DEVICE_power;
@@ -148,7 +150,7 @@ static void drm_amd_clocks(const struct drm_folder *f, struct gp_device *ret)
 	}
 }
 
-/* Sums the uncorrected errors ("ue: 2") of all parts of the device. */
+/* Sums the uncorrected errors ("ue: 2") over all parts of the device. */
 static void drm_amd_errors(const struct drm_folder *f, struct gp_device *ret)
 {
 	struct drm_folder ras;
@@ -194,7 +196,8 @@ static void drm_amd(const struct drm_folder *f, struct gp_device *ret)
 
 static void drm_intel(const struct drm_folder *f, const char *card, struct gp_device *ret)
 {
-	/* Files of the driver xe; of i915 with a folder for each part; of older versions of it. */
+	/* Files, in this order: of xe; of i915 with a folder for each part; of older versions of
+	 * i915. */
 	static const char *const now[] = {"device/tile0/gt0/freq0/act_freq",
 					  "gt/gt0/rps_act_freq_mhz", "gt_act_freq_mhz", NULL};
 	static const char *const most[] = {"device/tile0/gt0/freq0/rp0_freq",
@@ -236,7 +239,7 @@ static void drm_intel(const struct drm_folder *f, const char *card, struct gp_de
 			ret->reasons = 1u << GP_DEVICE_other;
 		break;
 	}
-	if (!ret->clock_mhz) /* all parts of it are switched off */
+	if (!ret->clock_mhz) /* all parts of the device are switched off */
 		ret->reasons |= 1u << GP_DEVICE_idle;
 }
 

@@ -13,13 +13,14 @@
 #include "userspace/base/proc_file.h"
 
 #define ENVIRON_CHUNK (64 << 10)
-/* Limit of bytes read. Larger environments exist, but launchers set their variables near the
- * beginning. */
+/* Limit of bytes read of an environment. Larger ones exist, but launchers set their variables near
+ * the beginning. */
 #define ENVIRON_BYTES (1 << 20)
-#define ENTRY_BYTES   2048 /* bytes kept of one NAME=value */
+#define ENTRY_BYTES   2048 /* limit of bytes kept of one NAME=value; the rest is dropped */
 #define HOSTS_MAX     (1 << 20)
 
-/* Launchers and their variables, the most trusted first. Some have two names for one value. */
+/* The variables of each launcher, the most trusted launcher first. Some have two names for the same
+ * value. */
 enum given { GIVEN_RANK, GIVEN_WORLD, GIVEN_LOCAL, GIVEN_LOCAL_SIZE, GIVEN_COUNT };
 static const char *const launchers[][GIVEN_COUNT][2] = {
 	/* torchrun and compatible launchers */
@@ -38,7 +39,7 @@ static const char *const launchers[][GIVEN_COUNT][2] = {
 #define LAUNCHERS (sizeof(launchers) / sizeof(launchers[0]))
 
 enum number {
-	N_INDEX, /* index of the pod in an indexed Job */
+	N_INDEX, /* index of the pod within an indexed Job */
 	N_WORKER,
 	N_SLICE,
 	N_SLICES,
@@ -54,8 +55,8 @@ static const char *const number_names[N_COUNT] = {
 	[N_TORCH_RESTARTS] = "TORCHELASTIC_RESTART_COUNT",
 	[N_SLURM_RESTARTS] = "SLURM_RESTART_COUNT",
 };
-/* The variable with the host names of a slice, separated by commas. There may be thousands, so they
- * are only counted. */
+/* The variable with the host names of a slice, separated by commas. There may be thousands of
+ * names, so they are only counted. */
 static const char hosts_name[] = "TPU_WORKER_HOSTNAMES";
 
 static const char *const visible_names[ENVIRONMENT_VISIBLE] = {
@@ -81,11 +82,12 @@ struct parse {
 	struct environment *env;
 	int32_t given[LAUNCHERS][GIVEN_COUNT], numbers[N_COUNT], hosts; /* -1: not given */
 	char entry[ENTRY_BYTES];
-	size_t entry_len; /* bytes of the entry so far; those beyond ENTRY_BYTES are dropped */
-	int32_t commas;	  /* commas in the entry, also in its dropped part */
+	size_t entry_len; /* bytes of the entry so far; bytes beyond ENTRY_BYTES are dropped */
+	int32_t commas;	  /* number of commas in the entry, including its dropped part */
 };
 
-/* Sets a number unless it is set already: of equal names the first counts, as for getenv(3). */
+/* Sets a number unless it is set already. If a name occurs twice, the first value counts, as with
+ * getenv(3). */
 static void environment_take_number(int32_t *at, const char *value)
 {
 	if (*at < 0)
@@ -124,7 +126,7 @@ static void environment_take_visible(struct environment *env, const char *name, 
 	}
 }
 
-/* Handles a complete entry. */
+/* Handles an entry (NAME=value) that has been read completely. */
 static void environment_entry_end(struct parse *p)
 {
 	bool whole = p->entry_len < ENTRY_BYTES;
@@ -186,7 +188,7 @@ static int environment_read_all(struct parse *p, const char *root, pid_t pid)
 		environment_feed(p, chunk, (size_t)n);
 		total += (size_t)n;
 	}
-	/* /proc/PID/environ ends with a NUL; the file of a test may not. */
+	/* a file of a test may lack the NUL at the end */
 	if (!n && p->entry_len)
 		environment_entry_end(p);
 	explicit_bzero(chunk, ENVIRON_CHUNK); /* the environment may contain secrets */
@@ -195,8 +197,8 @@ static int environment_read_all(struct parse *p, const char *root, pid_t pid)
 	return n < 0 ? (int)n : 0;
 }
 
-/* Returns the value that the launcher of the rank gave; else that of the first launcher that gave
- * one. */
+/* Returns the value given by the launcher that also gave the rank. If there is none, returns the
+ * value of the first launcher that gave one. */
 static int32_t environment_given_by(const struct parse *p, size_t launcher, enum given what)
 {
 	int32_t value = launcher < LAUNCHERS ? p->given[launcher][what] : -1;
@@ -206,7 +208,7 @@ static int32_t environment_given_by(const struct parse *p, size_t launcher, enum
 	return value;
 }
 
-/* Numbers the process as JAX does: TPU_WORKER_ID + slice x hosts of a slice. */
+/* Computes the number of the process as JAX does: TPU_WORKER_ID + slice x hosts of a slice. */
 static void environment_place_of(const struct parse *p, struct environment *env)
 {
 	int64_t hosts = p->hosts > 0 ? p->hosts : 0,

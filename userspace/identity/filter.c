@@ -11,7 +11,7 @@
 
 #define RULE_MAX 256
 
-/* One rule of the user */
+/* One rule given by the user */
 struct rule {
 	enum filter_key key;
 	bool deny;
@@ -22,7 +22,7 @@ struct rule {
 struct filter {
 	struct rule *rules;
 	size_t count;
-	/* Text for a process that no allow rule of the key matches. */
+	/* For each key: the text for a process that matches no allow rule of the key. */
 	char why[FILTER_KEY_COUNT][48];
 };
 
@@ -92,7 +92,8 @@ bool filter_asks(const struct filter *f, enum filter_key key)
 	return false;
 }
 
-/* Matches the paths in lines such as "0::/system.slice/a.service": after the second colon. */
+/* Returns true if a path in lines such as "0::/system.slice/a.service" matches. The path begins
+ * after the second colon. */
 static bool filter_cgroup_matches(const char *glob, const char *lines)
 {
 	char path[FILTER_CGROUPS];

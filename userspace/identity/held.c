@@ -13,10 +13,10 @@
 #include "userspace/base/proc_file.h"
 #include "userspace/identity/environment.h"
 
-/* Limit of descriptors that are read. Runtimes open their devices early, so these have low
- * numbers. */
+/* Limit of descriptors that are checked. Runtimes open their devices early, so the descriptors of
+ * devices have low numbers. */
 #define FDS_MAX 4096
-/* Shorter beginnings of a UUID ("GPU-8f6b...") are not accepted. */
+/* Least length of an abbreviated UUID ("GPU-8f6b..."). */
 #define UUID_MIN 8
 
 /* ---- open devices ---------------------------------------------------------------------------- */
@@ -90,7 +90,8 @@ int held_read(const char *root, pid_t pid, struct held *ret)
 	for (int i = 0; i < ENVIRONMENT_VISIBLE; i++) {
 		if (!*env.visible[i])
 			continue;
-		/* Two lists apply one after the other: their meaning depends on the runtime. */
+		/* If two variables restrict the devices, the result depends on the runtime: treat
+		 * it as unknown ("?"). */
 		snprintf(ret->visible, sizeof(ret->visible), "%s",
 			 *ret->visible ? "?" : env.visible[i]);
 	}
@@ -99,14 +100,16 @@ int held_read(const char *root, pid_t pid, struct held *ret)
 
 /* ---- choice ---------------------------------------------------------------------------------- */
 
-/* The devices that a process has open, as indexes in `all`, in the order of their runtime */
+/* The devices that a process has open, as indexes in `all`, in the order in which the runtime
+ * numbers them */
 struct held_order {
 	const struct device_id *all;
 	uint32_t n, count;
 	int at[HELD_MAX];
 };
 
-/* Returns the index in `all` of the only open device whose UUID begins so, or -1. */
+/* Returns the index in `all` of the open device whose UUID begins with name; -1 if there is none,
+ * or more than one. */
 static int held_named(const struct held_order *o, const char *name)
 {
 	int found = -1;
@@ -122,10 +125,10 @@ static int held_named(const struct held_order *o, const char *name)
 	return found;
 }
 
-/* Finds the k-th of `count` numbers. If it is one of as many devices as are open, these are open
- * because of the list, or the process is in a container that has no others: only the order of the
- * numbers counts. Otherwise the numbers are those of all devices of the machine, if all are open.
- * Returns the index in `all`, or -1. */
+/* Finds the device for the k-th of `count` numbers of a list. If as many devices are open as the
+ * list has numbers, only the order of the numbers counts: the process opened only these devices, or
+ * its container has no others. Otherwise the numbers count all devices of the machine, if all are
+ * open. Returns the index in `all`, or -1. */
 static int held_numbered(const struct held_order *o, const int32_t *number, uint32_t count,
 			 uint32_t k)
 {
@@ -141,7 +144,8 @@ static int held_numbered(const struct held_order *o, const int32_t *number, uint
 	return o->count == o->n && (uint32_t)number[k] < o->n ? o->at[number[k]] : -1;
 }
 
-/* Reduces the devices to those of the list, in its order; to none if the list is not understood. */
+/* Reduces the devices to those in the list, in its order; to none if the list cannot be
+ * interpreted. */
 static void held_restrict(struct held_order *o, const char *visible)
 {
 	char names[HELD_NAMES], *rest = names, *name;
@@ -189,7 +193,8 @@ int held_choose(const struct held *h, const struct device_id *all, uint32_t n, b
 		held_restrict(&o, h->visible);
 	if (o.count == 1)
 		return o.at[0];
-	/* Processes use one device each, in order, if there are as many of both. */
+	/* If there are as many devices as processes on this node, each process uses the device with
+	 * its local rank. */
 	if (h->local_rank < 0 || (uint32_t)h->local_rank >= o.count ||
 	    (uint32_t)h->local_size != o.count)
 		return -ENOTUNIQ;

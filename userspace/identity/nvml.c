@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nvml.c - functions and constants are those of NVIDIA's "NVML API Reference Guide"
- * (docs.nvidia.com/deploy/nvml-api), as its header nvml.h numbers them. Of its structures only the
- * two that consist of plain numbers are used, as arrays. */
+/* nvml.c - calls functions of NVIDIA's library. Functions and constants are those of the "NVML API
+ * Reference Guide" (docs.nvidia.com/deploy/nvml-api), with the numbers of its header nvml.h. Only
+ * two structures are used, which consist of plain numbers, as arrays. */
 #include "userspace/identity/nvml.h"
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 #define ERRORS_UNCORRECTED 1 /* NVML_MEMORY_ERROR_TYPE_UNCORRECTED */
 #define ERRORS_VOLATILE	   0 /* NVML_VOLATILE_ECC */
 
-/* Bits of nvmlClocksThrottleReasons..., in newer versions nvmlClocksEventReasons... */
+/* Bits of nvmlClocksThrottleReasons..., which newer versions call nvmlClocksEventReasons... */
 static const struct {
 	unsigned long long bit;
 	enum gp_device_reason reason;
@@ -70,8 +70,8 @@ static const char *nvml_error(int result)
 	return text ? text : "unknown error";
 }
 
-/* Finds a function. The pointer is copied as bytes, because C has no conversion from an object
- * pointer. */
+/* Finds a function of the library. The pointer is copied as bytes, because C has no conversion from
+ * an object pointer to a function pointer. */
 static bool nvml_find(const char *name, void *to, size_t size)
 {
 	void *at = dlsym(nvml.library, name);
@@ -117,7 +117,7 @@ static int nvml_start(char *why, size_t len)
 	}
 	nvml.count = 0;
 	for (unsigned i = 0; i < count && i < HELD_MAX; i++) {
-		/* A device that is lost keeps its place, without figures. */
+		/* a lost device keeps its index, but has no figures */
 		if (nvml.nvmlDeviceGetHandleByIndex_v2(i, &nvml.device[i]))
 			nvml.device[i] = NULL;
 		nvml.count++;
@@ -166,7 +166,7 @@ int nvml_read(uint32_t index, struct gp_device *ret)
 {
 	nvml_device d = index < nvml.count ? nvml.device[index] : NULL;
 	unsigned long long errors = 0, memory[3] = {0}; /* total, free, used */
-	unsigned value, busy[2] = {0};			/* percent, of the processors and memory */
+	unsigned value, busy[2] = {0}; /* use of the processors and of the memory in percent */
 
 	*ret = (struct gp_device){0};
 	if (!d)

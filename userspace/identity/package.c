@@ -17,7 +17,7 @@
 #include "userspace/identity/package.h"
 
 #define PACKAGES_MAX 2048
-/* Limit of bytes read from a RECORD file; that of torch has 2 MiB. */
+/* Limit of bytes read from the RECORD file of a package; that of torch has 2 MiB. */
 #define RECORD_MAX (64 << 20)
 #define READ_MAX   (512ull << 20)
 #define CHUNK	   (1 << 16)
@@ -25,7 +25,7 @@
 /* End of the name of a package's metadata folder (PEP 376) */
 static const char info[] = ".dist-info";
 
-/* Returns true if the RECORD file has a line that begins with the text. */
+/* Returns true if the RECORD file has a line that begins with this text. */
 static bool package_record_lists(int fd, const char *line, uint64_t *left)
 {
 	size_t len = strlen(line), kept = 1;
@@ -69,9 +69,9 @@ static bool package_has(int dir, const char *name, const char *line, uint64_t *l
 	return found;
 }
 
-/* names[0]: this runtime, then others. Returns true if the name of a package or file begins with
- * another runtime as a word ("torch_cuda", not "torchvision"), and does not contain this one
- * ("torch_xla", "jax_cuda12_pjrt"). */
+/* Returns true if the name of a package or file begins with another runtime as a word
+ * ("torch_cuda", but not "torchvision"), and does not contain this runtime ("torch_xla",
+ * "jax_cuda12_pjrt"). names[0]: this runtime, followed by the others. */
 static bool package_named_after(const char *name, const char *const *names)
 {
 	if (!names || !*names || strcasestr(name, *names))
@@ -83,7 +83,7 @@ static bool package_named_after(const char *name, const char *const *names)
 	return false;
 }
 
-/* Gets the version from a folder's name: "torch-2.15.0.dist-info". */
+/* Gets the version from the name of a metadata folder: "torch-2.15.0.dist-info". */
 static bool package_name_version(const char *name, char *ret, size_t size)
 {
 	size_t len = strlen(name), end = sizeof(info) - 1;
@@ -129,7 +129,7 @@ static bool package_version_of_package(const char *path, const char *const *runt
 	return found;
 }
 
-/* Gets the version from a library's real name: libcuda.so.550.54.15. */
+/* Gets the version from the real name of a library's file: libcuda.so.550.54.15. */
 static bool package_version_of_name(const char *path, const char *const *runtimes, char *ret,
 				    size_t size)
 {

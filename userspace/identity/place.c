@@ -15,10 +15,11 @@
 
 _Static_assert(JOB_NAME_MAX == GP_JOB_MAX, "a name as it is kept fits into records");
 
-/* Limit for /proc/PID/cgroup: 13 hierarchies with paths of 4096 bytes */
+/* Limit of bytes read from /proc/PID/cgroup: 13 hierarchies with paths of 4096 bytes. */
 #define CGROUP_BYTES (64 << 10)
 
-#define SHORT_ID 12 /* digits shown of a container's id, as container tools do */
+/* Number of digits of a container's id that are shown, as container tools do  \ */
+#define SHORT_ID 12
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
@@ -52,8 +53,7 @@ int place_read_facts(const char *root, pid_t pid, struct place_facts *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	err = place_read_cgroup(root, pid, &ret->cgroup);
-	/* If the process exists, its cgroup file is missing because the kernel has no cgroups:
-	 * continue. */
+	/* If the process exists, the kernel has no cgroups: continue without the cgroup file. */
 	if (err == -ESRCH && !proc_owner(root, pid))
 		return err;
 	ret->own = !*root && !place_read_cgroup("", getpid(), &own) &&
@@ -97,7 +97,7 @@ int place_read_facts_by_helper(struct helper *a, const char *root, pid_t pid,
 
 #define PUT(field, text) log_escape(field, sizeof(field), text, strlen(text))
 
-/* Names the job, unless a more trusted source has done so. */
+/* Sets the name of the job unless a more trusted source has set it. */
 static void place_name_job(struct gp_place *p, enum gp_job_from from, const char *name,
 			   const char *uid)
 {
@@ -138,8 +138,8 @@ static void place_pod_says(struct gp_place *p, const struct pod *pod, const char
 		place_name_job(p, pod->job_from, pod->job, pod->job_uid);
 }
 
-/* Adds facts about the pod. Returns 0 or -EAGAIN; other errors: only the pod's uid is known.
- * *ret_set: the job is a JobSet. */
+/* Adds facts about the pod of the process. Returns 0; -EAGAIN: the pod's data has not arrived; with
+ * other errors, only the pod's uid is known. *ret_set: the job is a JobSet. */
 static int place_ask_pods(const struct place_facts *facts, const struct pods *pods,
 			  struct gp_place *p, bool *ret_set)
 {
@@ -162,11 +162,11 @@ static int place_ask_pods(const struct place_facts *facts, const struct pods *po
 	return err;
 }
 
-/* Adds facts from the environment. A pod's index counts within its Job. A JobSet may have several
- * Jobs: there the pod's labels decide whether the index is a rank. */
+/* Adds facts from the environment. The index of a pod counts within its Job. A JobSet may have
+ * several Jobs, so for a JobSet the labels of the pod decide whether the index is a rank. */
 static void place_environment_says(struct gp_place *p, const struct environment *env, bool set)
 {
-	/* If place_world is given, place_rank counts over all slices, so it is a rank. */
+	/* If place_world is given, place_rank counts over all slices, and is therefore a rank. */
 	if (env->place_world > 0 || (p->rank < 0 && !(set && env->place_index))) {
 		p->rank = env->place_rank;
 		p->world_size = env->place_world > 0 ? env->place_world : p->world_size;
@@ -181,8 +181,8 @@ static void place_environment_says(struct gp_place *p, const struct environment 
 	place_name_job(p, GP_JOB_FROM_torchelastic, env->torch_run, "");
 }
 
-/* Names a job after its service or container. A restarted service keeps its name, a container gets
- * another one. */
+/* Names a job after its service or container. After a restart, a service keeps its name, but a
+ * container gets another one. */
 static void place_unit_says(struct gp_place *p, const struct place_facts *facts)
 {
 	static const char *const words[GP_CONTAINER_COUNT] = {

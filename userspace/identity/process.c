@@ -55,8 +55,8 @@ static int process_read_environment(const char *root, pid_t pid, struct gp_proce
 	return 0;
 }
 
-/* Tests the permission to read which files the process maps by opening /proc/PID/root, which needs
- * the same one. (/proc/PID/maps needs CAP_PERFMON as well on newer kernels.) */
+/* Tests the permission to read which files the process maps, by opening /proc/PID/root, which needs
+ * the same permission. (/proc/PID/maps also needs CAP_PERFMON on newer kernels.) */
 int process_permitted(const char *root, pid_t pid)
 {
 	int fd = proc_open(root, pid, "root", O_PATH);
@@ -64,7 +64,7 @@ int process_permitted(const char *root, pid_t pid)
 	if (fd >= 0)
 		close(fd);
 	if (fd != -EACCES)
-		return 0; /* the process is gone: a later step reports that */
+		return 0; /* if the process has ended, a later step reports it */
 	log_error("process %d: cannot read which libraries it maps: CAP_SYS_PTRACE missing; %s",
 		  pid,
 		  geteuid() ? "run as root (sudo gp-bpf ...)"
@@ -102,7 +102,8 @@ int process_read(const char *root, pid_t pid, struct gp_process *ret)
 	err = process_read_environment(root, pid, &p);
 	if (err && err != -EACCES)
 		return err;
-	/* The files were opened one by one: the pid may have been reused in between. */
+	/* The files were opened one after the other, and the pid may have been reused in
+	 * between. */
 	if (process_start_ns(root, pid) != p.start_ns)
 		return -ESRCH;
 	*ret = p;
@@ -138,8 +139,8 @@ int process_read_by_helper(struct helper *a, const char *root, pid_t pid, struct
 	return 0;
 }
 
-/* Returns true if the process runs the file of all gVisor programs, such as /usr/local/bin/runsc.
- */
+/* Returns true if the process executes runsc, the program of gVisor, such as
+ * /usr/local/bin/runsc. */
 static bool process_is_runsc(const char *root, pid_t pid)
 {
 	char link[PROC_PATH_MAX], exe[PROC_PATH_MAX], *end;
@@ -157,8 +158,8 @@ static bool process_is_runsc(const char *root, pid_t pid)
 	return !strcmp(end ? end + 1 : exe, "runsc");
 }
 
-/* Returns true if the first argument of the process is the name, as gVisor sets it for sandboxes
- * and their helpers. */
+/* Returns true if the first argument of the process is name, which gVisor sets for sandboxes and
+ * their helpers. */
 static bool process_named_so(const struct gp_process *p, const char *name)
 {
 	size_t len = strlen(name);
@@ -179,6 +180,7 @@ bool process_gvisor_sandbox(struct helper *a, const char *root, pid_t pid)
 
 	if (!process_is_runsc(root, pid) || process_read_by_helper(a, root, pid, &p))
 		return false;
-	/* Processes of a container are forks of its sandbox, and have its command line. */
+	/* Processes of a container are forked from its sandbox and have the sandbox's command line,
+	 * but their parent is runsc too. */
 	return process_named_so(&p, "runsc-sandbox") && !process_is_runsc(root, (pid_t)p.parent);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process.h - identifies a process, from /proc. Everything read is hostile: bounded in bytes,
- * control characters replaced; of the environment only variables in an allow-list are used. */
+/* process.h - reads the identity of a process from /proc. All data read is untrusted: it is limited
+ * in bytes, control characters are replaced, and only variables in an allow-list are used of the
+ * environment. */
 #ifndef IDENTITY_PROCESS_H
 #define IDENTITY_PROCESS_H
 
@@ -13,25 +14,27 @@
 struct helper;
 
 /* Reads the identity of a live process into *ret (flags stay 0). root: "", or the folder that
- * contains proc (--root). Returns 0; -ESRCH: no such process; -EACCES: no permission (if only its
- * environment cannot be read, its fields stay unknown). Rank, world size, local rank and job come
- * from the environment (identity/environment.h): JOBSET_NAME, else SLURM_JOB_ID, else
- * TORCHELASTIC_RUN_ID names the job. Unknown fields are -1 and "". */
+ * contains proc (--root). Returns 0; -ESRCH: no such process; -EACCES: no permission. If only the
+ * environment cannot be read, the fields from it stay unknown.
+ *
+ * Rank, world size, local rank and job come from the environment (identity/environment.h). The job
+ * is named by JOBSET_NAME, else by SLURM_JOB_ID, else by TORCHELASTIC_RUN_ID. Unknown fields are -1
+ * and "". */
 int process_read(const char *root, pid_t pid, struct gp_process *ret);
-/* Like process_read(), but through a helper process, because reading the command line or
- * environment blocks while the mmap lock of the process is held: then -ETIMEDOUT (base/helper.h).
- * root must be the same as when a was made. a NULL: read in this process. */
+/* Like process_read(), but through helper process a. Returns -ETIMEDOUT (base/helper.h) while the
+ * mmap lock of the process is held, as reading its command line or environment would block. root
+ * must be the same as when a was made. a NULL: reads in this process. */
 int process_read_by_helper(struct helper *a, const char *root, pid_t pid, struct gp_process *ret);
-/* Reads only start, parent and name, for which no lock is needed. */
+/* Reads only start, parent and name of a process, for which no lock is needed. */
 int process_read_stat(const char *root, pid_t pid, struct gp_process *ret);
-/* Returns 0 if this process may read which files the other one maps, or -EPERM after one line that
- * names the missing capability. */
+/* Returns 0 if gp-bpf may read which files the process maps, or -EPERM after logging which
+ * capability is missing. */
 int process_permitted(const char *root, pid_t pid);
 
-/* Returns true if the process belongs to gVisor (runsc): a sandbox, its helper, or a container's
- * process in one. gVisor's own kernel maps the container's files, so its libraries cannot be
- * found and no probe is hit. p: facts read before, or NULL: only the executable is checked.
- * Never blocks. */
+/* Returns true if the process belongs to gVisor (runsc): a sandbox, its helper, or a process of a
+ * container in a sandbox. No probe can be hit in such a process: gVisor's own kernel maps the
+ * container's files, so its libraries cannot be found. p: facts read before, or NULL: only the
+ * executable is checked. Never blocks. */
 bool process_gvisor(const char *root, pid_t pid, const struct gp_process *p);
 #define PROCESS_GVISOR                                                                             \
 	"runs under gVisor (runsc), which hides its libraries: no probe can be attached"
@@ -39,11 +42,12 @@ bool process_gvisor(const char *root, pid_t pid, const struct gp_process *p);
  * process_read_by_helper(). */
 bool process_gvisor_sandbox(struct helper *a, const char *root, pid_t pid);
 
-/* Start on CLOCK_BOOTTIME from /proc/PID/stat, field 22 (in 10 ms ticks). 0: no such process. */
+/* Returns the start of the process on CLOCK_BOOTTIME from /proc/PID/stat, field 22 (in ticks of 10
+ * ms); 0: no such process. */
 uint64_t process_start_ns(const char *root, pid_t pid);
 
-/* Lists pid and its present descendants, pid first. Returns the count (*ret is malloc'd) or
- * -errno. */
+/* Lists pid and its present descendants, pid first. Returns their number, or -errno. The caller
+ * frees *ret. */
 int process_descendants(const char *root, pid_t pid, pid_t **ret);
 
 #endif

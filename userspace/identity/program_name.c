@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CACHED_DEPTH 3 /* limit of protocol buffer messages nested around a module */
+#define CACHED_DEPTH 3 /* limit of protocol buffer messages that are nested around a module */
 
 static const char attribute[] = "num_replicas"; /* compared with its terminator */
 
@@ -16,7 +16,7 @@ static bool program_name_letter_ok(char c)
 	       c == '_' || c == '.' || c == '-' || c == '$' || c == '<' || c == '>';
 }
 
-/* Returns the length of the name at code; 0: not a name. */
+/* Returns the length of the program name at code; 0: there is no valid name. */
 static size_t name_length(const char *code, size_t len)
 {
 	size_t n = 0;
@@ -58,8 +58,8 @@ void program_content_scan(struct program_name *n, const char *code, size_t len)
 			program_name_content_has(code, len, "pmap(");
 }
 
-/* Returns the length of a string in bytecode, with its terminator; 0: not a module's name. "main"
- * is the function, not the module. */
+/* Returns the length of a string in bytecode, including its terminator; 0: the string is not the
+ * name of a module ("main" is that of a function). */
 static size_t program_name_string_length(const char *code, size_t len)
 {
 	size_t n = name_length(code, len);
@@ -86,8 +86,8 @@ static void program_name_bytecode_scan(struct program_name *n, const char *code,
 				name_take(n, at, program_name_string_length(at, left), false);
 }
 
-/* Returns the length of a protocol buffer's first field if the field has that number and holds
- * bytes; else 0. */
+/* Returns the length of the first field of a protocol buffer message if the field has this number
+ * and contains bytes; otherwise 0. */
 static uint64_t program_name_field_of(unsigned int number, const char *code, size_t len,
 				      const char **ret)
 {
@@ -113,7 +113,8 @@ static size_t program_name_field_bytes(const char *code, size_t len, const char 
 	return program_name_field_of(1, code, len, ret);
 }
 
-/* Scans an HloModuleProto, or an HloModuleProtoWithConfig, which begins with one. */
+/* Scans an HloModuleProto, or an HloModuleProtoWithConfig, whose first field is an
+ * HloModuleProto. */
 static void program_name_proto_scan(struct program_name *n, const char *code, size_t len)
 {
 	const char *end = code + len, *at;
@@ -145,7 +146,8 @@ static void program_name_text(struct program_name *n, const char *code, size_t l
 
 void program_name_scan(struct program_name *n, const char *code, size_t len, bool first)
 {
-	static const char bytecode[] = {'M', 'L', '\xef', 'R'}; /* mlir/docs/BytecodeFormat.md */
+	static const char bytecode[] = {
+		'M', 'L', '\xef', 'R'}; /* begin of MLIR bytecode: mlir/docs/BytecodeFormat.md */
 
 	program_content_scan(n, code, len);
 	if (n->sure || !len)
@@ -160,12 +162,13 @@ void program_name_scan(struct program_name *n, const char *code, size_t len, boo
 	n->sure = true; /* no later byte changes the name */
 }
 
-struct piece { /* the part of a message that has been read, up to end */
+struct piece { /* a message, of which the part up to end has been read */
 	const char *at, *end;
 	uint64_t left;
 };
 
-/* Enters the next field if it is a message or text with that number. */
+/* Sets *ret to the contents of the next field, if the field has this number and is a message or a
+ * text. */
 static bool program_name_field_enter(const struct piece *p, unsigned int number, struct piece *ret)
 {
 	size_t here = (size_t)(p->end - p->at);
@@ -179,8 +182,8 @@ static bool program_name_field_enter(const struct piece *p, unsigned int number,
 	return true;
 }
 
-/* Gets the next field as *ret if it is a name that has been read completely. Moves to the field
- * after it. */
+/* Sets *ret to the next field if the field is a name and has been read completely. Moves to the
+ * field after it. */
 static bool program_name_field_name(struct piece *p, unsigned int number, struct piece *ret)
 {
 	if (!program_name_field_enter(p, number, ret) || ret->left > (uint64_t)(p->end - ret->at) ||
@@ -191,8 +194,8 @@ static bool program_name_field_name(struct piece *p, unsigned int number, struct
 	return true;
 }
 
-/* Takes the name of an HloModuleProto: a name, the name of its entry, and computations that begin
- * with a name. All are checked, as other formats may also begin with a text. */
+/* Takes the name of an HloModuleProto. The message must have a name, the name of its entry, and
+ * computations that begin with a name: other formats may also begin with a text. */
 static bool program_name_module(struct program_name *n, struct piece module)
 {
 	struct piece name, entry, computation, first;
@@ -204,9 +207,9 @@ static bool program_name_module(struct program_name *n, struct piece module)
 	       name_take(n, name.at, (size_t)name.left, true);
 }
 
-/* Searches the module in an ExecutableAndOptionsProto. This contains the compiler's output, which
+/* Searches the module in an ExecutableAndOptionsProto, which contains the compiler's output, which
  * contains an HloModuleProtoWithConfig, which contains the module. Each is the first field of the
- * message around it. */
+ * message that contains it. */
 void program_name_cached(struct program_name *n, const char *code, size_t len, uint64_t bytes)
 {
 	struct piece p = {code, code + len, bytes};

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
-/* Bytes of an object that are searched for a pointer to the next object; the first match counts. */
+/* Limit of bytes of an object in which a pointer to the next object is searched; the first match is
+ * used. */
 #define WINDOW 4096
-/* Bytes searched of the structure that the runtime's upper layer passes as the handle. */
+/* Bytes that are searched of the structure that the runtime's upper layer passes as the handle of a
+ * program. */
 #define HANDLE	     256
 #define TYPE_MAX     64
 #define TABLES	     64	    /* number of virtual tables whose types are remembered */
@@ -120,8 +122,8 @@ static size_t object_words(struct walk *w, uint64_t object, uint64_t *words, siz
 	return object_walk_read(w, object, words, bytes) / sizeof(*words);
 }
 
-/* Finds the first pointer in an object to an object of the next type. The memory after the object
- * may have pointers of another program, but pointers in the object come first. */
+/* Finds the first pointer in an object to an object of the next type in the chain. Memory after the
+ * object may contain pointers of other programs, but those in the object come first. */
 static uint64_t object_next(struct walk *w, uint64_t object, enum type *type)
 {
 	uint64_t words[WINDOW / 8];
@@ -139,7 +141,7 @@ static uint64_t object_next(struct walk *w, uint64_t object, enum type *type)
 	return 0;
 }
 
-/* Reads a std::string completely, up to the available room. */
+/* Reads a std::string completely, or as much of it as fits. */
 static size_t object_string_read(struct walk *w, uint64_t at, char *to, size_t room)
 {
 	uint64_t head[2];
@@ -182,7 +184,7 @@ static void object_instruction_scan(struct walk *w, uint64_t instruction, uint64
 	}
 }
 
-/* Reads a std::vector from its words, three pointers: begin, end, end of capacity. */
+/* Reads a std::vector from its three words: begin, end, end of capacity. */
 static bool object_vector_at(const uint64_t *words, struct vector *ret, uint64_t most)
 {
 	uint64_t begin = words[0], end = words[1];
@@ -194,9 +196,9 @@ static bool object_vector_at(const uint64_t *words, struct vector *ret, uint64_t
 	return true;
 }
 
-/* Scans the instructions of a computation: a vector of pairs, whose second word is the instruction
- * or 0. The offset of the metadata is found in the first instruction that has any, and used for the
- * others. */
+/* Scans the instructions of a computation, which are in a vector of pairs; the second word of a
+ * pair is the instruction or 0. The offset of the metadata is found in the first instruction that
+ * has metadata, and used for the others. */
 static bool object_computation_scan(struct walk *w, uint64_t computation, uint64_t *at)
 {
 	uint64_t words[COMPUTATION / 8], pair[2];
@@ -226,7 +228,7 @@ static bool object_computation_scan(struct walk *w, uint64_t computation, uint64
 	return false;
 }
 
-/* Finds the computations of a module: the first vector whose items contain instructions. */
+/* Finds the computations of a module: the first vector whose elements contain instructions. */
 static void program_object_module(struct walk *w, uint64_t module)
 {
 	uint64_t words[WINDOW / 8], at = 0;
@@ -259,7 +261,7 @@ int program_object_scan(program_read *read, void *ctx, uint64_t handle, struct p
 			       object_string_read(&w, object + MODULE_NAME, name, sizeof(name))))
 		return -ENOENT;
 	program_object_module(&w, object);
-	/* Not all was read: there may be a gradient in the remaining instructions. */
+	/* a limit was reached: the remaining instructions may contain a gradient */
 	if (w.reads >= READS_MAX || w.instructions >= INSTRUCTIONS)
 		ret->ops_named = false;
 	return 0;

@@ -17,8 +17,8 @@
 #define CGROUP_BYTES 8192
 #define CGROUPS	     "/sys/fs/cgroup"
 
-/* Indexes of fields in /proc/PID/stat (proc_pid_stat(5)), counted from the state, which is field 3
- * there. */
+/* Positions of fields in /proc/PID/stat (proc_pid_stat(5)), counted from the state, which is field
+ * 3 in the manual. */
 #define STAT_MAJOR_FAULTS 9
 #define STAT_BLOCK_TICKS  39
 
@@ -70,7 +70,7 @@ int usage_thread(const char *root, pid_t pid, pid_t tid, bool delays, struct gp_
 	n = proc_slurp(root, pid, name, text, sizeof(text));
 	if (n < 0)
 		return (int)n;
-	/* Search from the end, as the name of the thread may contain any character. */
+	/* search from the end: the name of the thread may contain any character */
 	at = strrchr(text, ')');
 	if (!at || at[1] != ' ')
 		return -EBADMSG;
@@ -124,7 +124,8 @@ static bool usage_has_controller(const char *list, size_t len, const char *name)
 	return false;
 }
 
-/* Sets out to the folder ROOT/sys/fs/cgroup/MOUNT/PATH if the folder has the file; else to "". */
+/* Sets out to the folder ROOT/sys/fs/cgroup/MOUNT/PATH if the folder contains the file; otherwise
+ * to "". */
 static void usage_folder(char *out, size_t cap, const char *root, const char *mount,
 			 const char *path, const char *file)
 {
@@ -140,14 +141,14 @@ static void usage_folder(char *out, size_t cap, const char *root, const char *mo
 		*out = '\0';
 }
 
-/* Takes a line of /proc/PID/cgroup: NUMBER:CONTROLLERS:PATH. */
+/* Parses a line of /proc/PID/cgroup: NUMBER:CONTROLLERS:PATH. */
 static void usage_group_line(const char *root, const char *line, struct usage_group *ret)
 {
 	const char *list = strchr(line, ':'), *path;
 
 	path = list ? strchr(list + 1, ':') : NULL;
-	/* A group outside the control group namespace of gp-bpf is not below the mount that gp-bpf
-	 * sees. */
+	/* A group outside the control group namespace of gp-bpf is not visible in gp-bpf's
+	 * /sys/fs/cgroup. */
 	if (!path || path[1] != '/' || strstr(path, "/../") || !strcmp(path + 1, "/.."))
 		return;
 	list++;
@@ -159,7 +160,7 @@ static void usage_group_line(const char *root, const char *line, struct usage_gr
 				     path + 1, "cpu.pressure");
 		if (!*ret->cpu)
 			usage_folder(ret->cpu, sizeof(ret->cpu), root, "", path + 1, "cpu.stat");
-		/* The pressure of the root group is that of the machine. */
+		/* the pressure of the root group is that of the whole machine */
 		ret->own = *ret->pressure && strcmp(path + 1, "/") != 0;
 	} else if (usage_has_controller(list, (size_t)(path - list), "cpu")) {
 		usage_folder(ret->cpu, sizeof(ret->cpu), root, "/cpu", path + 1, "cpu.stat");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* usage.h - reads what threads have used and waited for, from /proc/PID/task/TID/schedstat and
- * stat, and what a control group lacked, from cpu.stat and the *.pressure files of the kernel's
- * control groups (version 2, or the cpu controller of version 1).
+/* usage.h - reads CPU time and waiting time of threads, from schedstat and stat in
+ * /proc/PID/task/TID. Also reads how much a control group lacked CPU, memory or I/O, from cpu.stat
+ * and *.pressure files (of version 2, or of the cpu controller of version 1).
  *
- * No file is read for which the kernel takes the mmap lock of the process, and none that a process
- * could choose: so nothing blocks. Bounded in bytes. root: "", or the folder that contains proc and
- * sys (--root). Single-threaded. */
+ * Nothing here blocks: no file is read for which the kernel takes the mmap lock of the process, and
+ * none that a process could choose. Bounded in bytes. root: "", or the folder that contains proc
+ * and sys (--root). Single-threaded. */
 #ifndef IDENTITY_USAGE_H
 #define IDENTITY_USAGE_H
 
@@ -14,15 +14,15 @@
 
 #include "bpf/gp_abi.h"
 
-/* Folders of the control group of a process; "": unknown, or missing. */
+/* Folders with the files of a process's control group; "": unknown, or missing. */
 struct usage_group {
 	char cpu[256];	    /* holds cpu.stat */
-	char pressure[256]; /* holds cpu.pressure, memory.pressure, io.pressure */
-	/* The pressure is that of the process's control group, not of the machine. */
+	char pressure[256]; /* contains cpu.pressure, memory.pressure, io.pressure */
+	/* The pressure is that of the process's control group; false: that of the machine. */
 	bool own;
 };
 
-/* Fills cpu_ns and wait_ns of *ret and sets the rest to 0. Returns 0; -ESRCH: no such thread; or
+/* Fills cpu_ns and wait_ns of *ret, and sets the rest to 0. Returns 0; -ESRCH: no such thread; or
  * another -errno, also if the kernel has no schedstat. */
 int usage_scheduled(const char *root, pid_t pid, pid_t tid, struct gp_usage *ret);
 /* Fills *ret except GP_USAGE_FIRST. delays: result of usage_delays(). Returns the same as
@@ -32,9 +32,9 @@ int usage_thread(const char *root, pid_t pid, pid_t tid, bool delays, struct gp_
 bool usage_delays(const char *root);
 
 /* Finds the folders of a process's control group. Returns 0, or -errno if /proc/PID/cgroup cannot
- * be read: the pressure of the machine is used then. */
+ * be read; ret->pressure is then that of the machine. */
 int usage_group_find(const char *root, pid_t pid, struct usage_group *ret);
-/* Reads the figures of the group. Those that cannot be read have no bit in ret->flags. */
+/* Reads the figures of the group. Sets a bit in ret->flags for each figure that could be read. */
 void usage_pressure(const struct usage_group *g, struct gp_pressure *ret);
 
 /* Writes the thread ids of a process to tid, at most max. Returns their number, or -errno. */

@@ -11,7 +11,7 @@
 #include "userspace/base/proc_file.h"
 #include "userspace/identity/usage.h"
 
-#define TICK_NS	  10000000ull /* unit of times in /proc: USER_HZ is 100 */
+#define TICK_NS	  10000000ull /* unit of times in /proc (USER_HZ is 100) */
 #define STAT_LINE 1024
 
 /* Beginnings of the names of kernel functions in which a thread waits. A kernel may append
@@ -74,7 +74,7 @@ int worker_usage(const char *root, pid_t pid, bool delays, struct worker_usage *
 		return err;
 	if (stat.exiting)
 		return -ESRCH;
-	/* The sum of all threads is in ticks. */
+	/* the CPU time of all threads is only known in ticks */
 	ret->cpu_ns = stat.ticks * TICK_NS > own.cpu_ns + 2 * TICK_NS ? stat.ticks * TICK_NS
 								      : own.cpu_ns;
 	ret->wait_ns = own.wait_ns;
@@ -112,7 +112,7 @@ int worker_idle(const char *root, uint64_t *idle_ns)
 		uint64_t idle, disk;
 		unsigned cpu;
 
-		/* The first line is the sum of all. */
+		/* skip the first line, which is the sum over all CPUs */
 		if (line[3] == ' ' ||
 		    sscanf(line, "cpu%u %*u %*u %*u %" SCNu64 " %" SCNu64, &cpu, &idle, &disk) !=
 			    3 ||
@@ -125,7 +125,7 @@ int worker_idle(const char *root, uint64_t *idle_ns)
 	return cpus ? cpus : -EBADMSG;
 }
 
-/* Reads the first one or two numbers of a file. Returns how many there are. */
+/* Reads the first one or two numbers of a file. Returns how many were read. */
 static int worker_numbers(const char *folder, const char *name, uint64_t ret[2])
 {
 	char path[PROC_PATH_MAX], line[64] = "";
@@ -154,7 +154,8 @@ uint32_t worker_quota(const char *folder)
 		v2[0] = quota[0];
 		v2[1] = period[0];
 	}
-	if (!v2[0] || !v2[1] || v2[0] / v2[1] >= WORKER_CPUS) /* -1 of version 1: none */
+	if (!v2[0] || !v2[1] ||
+	    v2[0] / v2[1] >= WORKER_CPUS) /* no quota (-1 in version 1), or an invalid one */
 		return 0;
 	return (uint32_t)(v2[0] * 100 / v2[1]);
 }
