@@ -87,8 +87,8 @@ static bool credentials_plain(const char *text, size_t max)
 	return len && len <= max;
 }
 
-/* Returns a string field of printable ASCII characters, which json owns; NULL: the field is
- * missing, too long or something else. */
+/* Returns a string field of printable ASCII characters, which json owns. NULL: the field is
+ * missing, too long, not a string, or has other characters. */
 static const char *credentials_field(const cJSON *json, const char *name, size_t max)
 {
 	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, name));
@@ -96,8 +96,8 @@ static const char *credentials_field(const cJSON *json, const char *name, size_t
 	return text && credentials_plain(text, max) ? text : NULL;
 }
 
-/* Copies a required field. Returns 0; -ENOMEM; -EACCES: it is missing or invalid, why has the
- * reason. */
+/* Copies a required field. Returns 0; -ENOMEM; -EACCES: the field is missing or invalid, and `why`
+ * gets the reason. */
 static int credentials_need(const struct credentials *c, const cJSON *json, const char *name,
 			    char **ret, char *why, size_t len)
 {

@@ -23,10 +23,10 @@ struct credentials {
 	enum credentials_kind kind;
 	char *path;
 	char *token_uri;
-	/* members of CREDENTIALS_ACCOUNT; key: PEM; key_id may be NULL */
+	/* only for CREDENTIALS_ACCOUNT; key is in PEM format; key_id may be NULL */
 	char *email, *key, *key_id;
-	char *client_id, *client_secret, *refresh; /* of CREDENTIALS_USER */
-	/* project and quota project in the file; "": none */
+	char *client_id, *client_secret, *refresh; /* only for CREDENTIALS_USER */
+	/* project and quota project that the file names; "": it names none */
 	char project[64], quota[64];
 };
 

@@ -168,8 +168,8 @@ static cJSON *google_parse(const struct web_reply *r)
 	return cJSON_ParseWithLength(text, r->body.len);
 }
 
-/* Gets the token from a reply. Returns 0, or -errno with the reason in why. secrets: those that
- * were sent in the request, NULL-terminated. */
+/* Gets the token from a reply. Returns 0, or -errno with the reason in `why`. secrets: the secrets
+ * that the request contained, NULL-terminated. */
 static int google_judge(struct google *g, const struct web_reply *r, const char *from,
 			const char *const *secrets, uint64_t asked_ns, char *why, size_t len)
 {
@@ -266,7 +266,7 @@ static int google_from_account(struct google *g, const struct credentials *c, ch
 
 static int google_from_user(struct google *g, const struct credentials *c, char *why, size_t len)
 {
-	/* secrets[2]: the refresh token as it is sent, percent-encoded; set below */
+	/* secrets[2] is set below: the percent-encoded refresh token, as it is sent */
 	const char *secrets[] = {c->refresh, c->client_secret, NULL, NULL};
 	struct buffer form = {0};
 	int err;

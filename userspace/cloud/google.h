@@ -23,7 +23,8 @@
 #define GOOGLE_METADATA_TRY 3
 
 struct google;
-/* web is borrowed. Returns 0 or -ENOMEM. Nothing is read or requested yet. */
+/* Creates a client that sends its requests with `web`, which the caller keeps and closes later.
+ * Returns 0 or -ENOMEM. Reads and requests nothing yet. */
 int google_open(struct google **ret, struct web *web);
 void google_close(struct google *g); /* g may be NULL */
 
@@ -60,8 +61,8 @@ struct google_place {
 /* Gets the location from the metadata server. Returns 0; -EAGAIN: it does not answer yet; -ENOENT:
  * there is none, so this is not a machine of Google Cloud. */
 int google_place(struct google *g, struct google_place *ret);
-/* Returns the name that the goodput library gives to the accelerators of a machine type, such as
- * "NVIDIA-H100"; "UNKNOWN" if no name of its gcp_metrics matches. */
+/* Returns the name that the goodput library's module gcp_metrics gives to the accelerators of a
+ * machine type, such as "NVIDIA-H100"; "UNKNOWN": the module has no name for the type. */
 const char *google_accelerator(const char *machine_type);
 
 #endif

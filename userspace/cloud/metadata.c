@@ -15,8 +15,8 @@ static const char *metadata_environment(const char *name)
 	return value && *value ? value : NULL;
 }
 
-/* Returns host[:port] of the metadata server. *named: it is from the environment. NULL: the
- * variable's value is invalid. */
+/* Returns host[:port] of the metadata server; NULL: the environment variable that names it is
+ * invalid. *named: true if an environment variable names the server. */
 static const char *metadata_host(bool *named)
 {
 	static const char plain[] =
@@ -59,8 +59,8 @@ static enum metadata_hope metadata_hope(bool named)
 		return metadata_bios() ? METADATA_SURE : METADATA_NONE;
 	if (mode && !strcmp(mode, "ping-only"))
 		return METADATA_MAYBE;
-	/* If there should be a metadata server, try again later: it may not answer in the first
-	 * seconds of a pod. */
+	/* On Kubernetes and on Google's machines a metadata server should exist. Its requests are
+	 * retried, because it may not answer in the first seconds of a pod. */
 	return named || metadata_environment("KUBERNETES_SERVICE_HOST") || metadata_bios()
 		       ? METADATA_SURE
 		       : METADATA_MAYBE;

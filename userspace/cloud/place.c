@@ -8,8 +8,8 @@
 
 #define PLACE_MS 3000 /* time limit of each request in ms, as in gcp-metadata */
 
-/* Copies a value that is one word; any other value becomes "". last: the value is a path, of which
- * only the last part is copied. */
+/* Copies a value that is one word; any other value becomes "". last: the value is a path; copy only
+ * its last part. */
 static void place_word(const struct buffer *body, bool last, char *out, size_t cap)
 {
 	const char *text = body->data ? body->data : "", *slash;
@@ -60,7 +60,8 @@ int place_ask(struct web *web, struct google_place *ret)
 		err = metadata_get(web, rows[i].path, PLACE_MS, &r, why, sizeof(why));
 		if (!err)
 			place_word(&r.body, rows[i].last, rows[i].out, rows[i].cap);
-		if (err == -ENODATA || err == -EACCES) /* not an error: other values may exist */
+		/* this value is missing or refused; others may exist */
+		if (err == -ENODATA || err == -EACCES)
 			err = 0;
 		if (err)
 			break;
@@ -76,7 +77,8 @@ int place_ask(struct web *web, struct google_place *ret)
 
 const char *google_accelerator(const char *machine_type)
 {
-	/* The order is that of the goodput library, and matters: "ct5lp" contains "ct5l". */
+	/* The order is that of the goodput library. The first match counts, and "ct5lp" contains
+	 * "ct5l". */
 	static const struct {
 		const char *part, *name;
 	} rows[] = {
