@@ -17,7 +17,8 @@
 #include "userspace/option/option_help.h"
 
 #define NODE_LISTEN "127.0.0.1:9847"
-/* getopt_long() returns LONG_FIRST + row for long options, which no letter equals */
+/* getopt_long() returns LONG_FIRST + row for a long option, and the letter of a short one:
+ * LONG_FIRST is greater than any letter. */
 #define LONG_FIRST 256
 
 static int option_list_add(struct option_list *list, const char *value)
@@ -119,7 +120,8 @@ struct file_ctx {
 	struct options *o;
 	unsigned command;
 	bool version;
-	/* the item of `ranges`, and below of `exclude`, that is being read */
+	/* incomplete items of the keys `ranges` and `exclude`, of which the first lines have been
+	 * read */
 	struct option_range_file range;
 	struct option_exclude_file exclude;
 };
@@ -273,8 +275,8 @@ static int option_flag_unknown(unsigned command, char **argv)
 static int option_set_from_flags(struct options *o, unsigned command, int argc, char **argv)
 {
 	struct option longs[OPTION_ROWS + 1] = {0};
-	/* The first character makes getopt_long() stop at the first operand, as the command line
-	 * after `run` and `record` has its own options. */
+	/* '+' makes getopt_long() stop at the first operand. Only `run` and `record` use it,
+	 * because a command line with options of its own follows them. */
 	char shorts[2 * OPTION_ROWS + 3] = "+:";
 	char *first = shorts + !(command & (CMD_RUN | CMD_RECORD));
 	size_t ns = 2, map[OPTION_ROWS];
@@ -472,7 +474,8 @@ size_t option_public_len(const char *previous, const char *word)
 		return public_len;
 	name += 2;
 	len = strcspn(name, "=");
-	/* The user may have abbreviated the option, so check all options that begin like this. */
+	/* The user may have abbreviated the option, so check all options whose names begin with
+	 * this word. */
 	for (size_t i = 0; len && i < OPTION_ROWS; i++) {
 		n = strncmp(option_rows[i].name, name, len)
 			    ? public_len

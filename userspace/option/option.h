@@ -52,7 +52,8 @@ struct options {
 	char *sandbox; /* on, off; NULL: on */
 	char *sort, *filter;
 	int64_t interval_ns;
-	/* work done in one step; like the numbers below: 0 if the option is not given */
+	/* work done in one step (FLOP, samples, tokens); 0: the option is not given, as for the
+	 * numbers below */
 	double flops, samples, tokens;
 	double peak_tflops;
 	int64_t accelerators;
@@ -118,7 +119,7 @@ struct command_row {
 };
 #define COMMANDS 18
 extern const struct command_row
-	command_rows[COMMANDS]; /* for the commands' functions, in the same order, see main.c */
+	command_rows[COMMANDS]; /* main.c has the commands' functions in the same order */
 
 /* Parses the arguments of one command, up to the first that is not an option; argv[0] is skipped.
  * Returns -1 to continue, or else the exit code: 0 after --help or --version, 2 after logging an
@@ -126,7 +127,7 @@ extern const struct command_row
 int options_parse(struct options *o, unsigned command, int argc, char **argv);
 void options_free(struct options *o);
 /* Prints the usage of a command and its options by group: all options, or the common ones. Lines
- * are as wide as the terminal, or 80 columns if out is none. */
+ * are as wide as the terminal, or 80 columns if out is not a terminal. */
 void options_help(FILE *out, unsigned command, bool all);
 /* Prints the usage of every command. */
 void options_help_commands(FILE *out);
@@ -139,7 +140,7 @@ size_t option_public_len(const char *previous, const char *word);
  * each. Options that are not set, and URLs that may have secrets, are written as comments. */
 void options_print(FILE *out, const struct options *o, unsigned command);
 
-/* Calls changed for each option of the command whose value differs between a and b. */
+/* Calls changed() for each option of the command whose value differs between a and b. */
 typedef void option_changed_fn(void *ctx, const char *name);
 void options_compare(const struct options *a, const struct options *b, unsigned command,
 		     option_changed_fn *changed, void *ctx);
@@ -155,7 +156,7 @@ int options_windows(const struct options *o, char *out, size_t len);
 /* Checks the values of --price, --accelerator, --perf-tag and --session-tag. Returns 0, or -EINVAL
  * after logging one line. */
 int options_program(const struct options *o);
-/* Calls say for each setting about steps and accelerators, to pass them to the model
+/* Calls say() with each setting about steps and accelerators, which the caller passes to the model
  * (model/time/program.h). model: name of the machine's accelerators, used if no option gives it;
  * NULL: unknown. */
 typedef void option_say_fn(void *ctx, const char *key, const char *value);
@@ -169,7 +170,7 @@ int option_price(const char *text, char currency[OPTION_CURRENCY_MAX], double *r
 
 /* Checks the values of --range. Returns 0, or -EINVAL after logging one line. */
 int options_ranges(const struct options *o);
-/* Calls say for each --range, to pass them to the model (model/time/range.h). */
+/* Calls say() with each --range, which the caller passes to the model (model/time/range.h). */
 void options_ranges_say(const struct options *o, option_say_fn *say, void *ctx);
 /* Collects an item {match: M, bucket: B} of the configuration file, key by key. Returns 1 if the
  * item is complete, as M=B; 0: it is not yet complete; -EINVAL. */
@@ -182,7 +183,8 @@ int options_range_file(struct option_range_file *f, const char *key, const char 
 /* Checks the values FROM,TO,WHY of --exclude for a watch, and replaces relative times by absolute
  * ones. Returns 0, or -EINVAL after logging one line. */
 int options_excludes(struct options *o);
-/* Calls say for each --exclude, to pass them to the model (model/time/exclusion.h). */
+/* Calls say() with each --exclude, which the caller passes to the model
+ * (model/time/exclusion.h). */
 void options_excludes_say(const struct options *o, option_say_fn *say, void *ctx);
 /* Parses one value of --exclude. Times are UTC ns; *ret_why points into item. Returns 0 or
  * -EINVAL. */

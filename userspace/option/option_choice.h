@@ -13,8 +13,8 @@ extern const char *const option_log_levels[]; /* NULL-terminated, in the order o
 extern const char
 	*const option_log_formats[]; /* NULL-terminated, in the order of enum log_format */
 
-/* Returns the i-th possible value of an option; NULL: there are fewer. In values such as
- * "json:FILE" and "disruption=ACTION", the user replaces the part in capitals. */
+/* Returns the i-th possible value of an option; NULL: the option has at most i values. In values
+ * such as "json:FILE" and "disruption=ACTION", the user replaces the part in capitals. */
 const char *option_choice(const struct option_row *r, unsigned command, size_t i);
 /* Returns true if the option accepts a list of values, separated by commas. */
 bool option_choice_list(const struct option_row *r);

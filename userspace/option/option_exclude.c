@@ -81,8 +81,8 @@ void options_excludes_say(const struct options *o, option_say_fn *say, void *ctx
 
 	if (!o->excludes.count && !o->durable)
 		return;
-	/* The number of items is passed first: the model then drops the items of an earlier
-	 * process. */
+	/* The number of items is passed first. The model then drops the items that an earlier
+	 * gp-bpf process had passed. */
 	snprintf(text, sizeof(text), "%d", o->excludes.count);
 	say(ctx, "excludes", text);
 	for (int i = 0; i < o->excludes.count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_origin.c - records from where each option has its value, so that messages about the option
- * can say so. */
+/* option_origin.c - records the source of each option's value (flag, environment or file), so that
+ * messages about the option can name it. */
 #include <pthread.h>
 #include <string.h>
 
@@ -8,7 +8,8 @@
 #include "userspace/base/log.h"
 #include "userspace/option/option_row.h"
 
-#define VALUE_MAX 96 /* bytes of a value that are kept, to find its line for a message */
+/* number of bytes of a value that are stored, to find the line of a value that a message quotes */
+#define VALUE_MAX 96
 
 struct place { /* the position of a value in the configuration file */
 	size_t row;
@@ -73,9 +74,9 @@ char *option_variable(const struct option_row *r, char out[OPTION_VARIABLE_MAX])
 	return out;
 }
 
-/* Finds the value of an option to which a message refers. If the text after the option begins with
- * values, this is the longest of them; otherwise it is a value that contains the text up to its
- * colon. */
+/* Finds the value of an option that a message quotes. text: the message after the option's name.
+ * Returns the value that has most bytes in common with the beginning of text, or else one that
+ * contains the text up to its first colon, or else the option's first value. */
 static const struct place *origin_place_of(size_t row, const char *text)
 {
 	const struct place *best = NULL;
@@ -101,7 +102,7 @@ static const struct place *origin_place_of(size_t row, const char *text)
 	return best;
 }
 
-/* Writes from where the option named by a message ("--price: 'x' is...") has its value. Returns
+/* Writes the source of the value of the option that a message names ("--price: 'x' is..."). Returns
  * false if the message names no option, or if the option was set by a flag. */
 static bool option_origin_name_place(const char *message, char *out, size_t len)
 {

@@ -13,7 +13,7 @@
 
 static const char *const origin_name[] = {"default", "file", "environment", "flag"};
 
-/* default values that are not in the struct options, because other code applies them */
+/* default values that other code applies, so that struct options does not have them */
 static const struct {
 	const char *name;
 	unsigned commands;
@@ -145,8 +145,8 @@ static const void *print_value_at(const struct print *p, size_t i)
 	return (const char *)p->o + option_rows[i].at;
 }
 
-/* Returns true if the item has a URL of which only the host may be printed. The item is then a
- * comment. */
+/* Returns true if the item has a URL that may contain secrets. Only the URL's host may then be
+ * printed, and the item is printed as a comment. */
 static bool print_item_hidden(const struct option_row *r, const char *item)
 {
 	return item[option_value_public_len(r, item)];

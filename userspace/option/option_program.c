@@ -76,7 +76,7 @@ static bool option_program_tag_fits(const char *name, const char *tag)
 	return false;
 }
 
-/* Checks the value of --job-uid, which becomes part of keys. */
+/* Checks the characters of --job-uid, because the UID becomes part of the job's key. */
 static bool option_program_uid_fits(const char *uid)
 {
 	size_t len = uid ? strlen(uid) : 1;

@@ -9,8 +9,8 @@
 #include "userspace/model/time/range.h"
 #include "userspace/option/option.h"
 
-/* Writes an item as the model reads it, with the bucket first; "" if there is no '='. MATCH may
- * contain '=' and ends at the last one. */
+/* Writes an item MATCH=BUCKET as "BUCKET MATCH", the form that the model reads; "" if there is no
+ * '='. MATCH may contain '=' and ends at the last one. */
 static const char *range_text(const char *item, char out[OPTION_RANGE_MAX])
 {
 	const char *eq = strrchr(item, '=');
@@ -49,8 +49,8 @@ void options_ranges_say(const struct options *o, option_say_fn *say, void *ctx)
 
 	if (!o->ranges.count && !o->durable)
 		return;
-	/* The number of items is passed first: the model then drops the items of an earlier
-	 * process. */
+	/* The number of items is passed first. The model then drops the items that an earlier
+	 * gp-bpf process had passed. */
 	snprintf(text, sizeof(text), "%d", o->ranges.count);
 	say(ctx, "ranges", text);
 	for (int i = 0; i < o->ranges.count; i++)

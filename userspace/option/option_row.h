@@ -49,7 +49,8 @@ struct option_row {
 #define OPTION_ROWS 113
 extern const struct option_row option_rows[OPTION_ROWS];
 
-/* From where an option has its value. The functions refer to the options that were parsed last. */
+/* Source of an option's value. The functions below return sources for the options that were parsed
+ * last. */
 enum option_origin { FROM_DEFAULT, FROM_FILE, FROM_ENVIRONMENT, FROM_FLAG };
 enum option_origin option_origin(size_t row);
 /* Returns the line of the option's first value in the configuration file; 0: it is not in the

@@ -68,7 +68,7 @@ const char *option_scaled(char *out, size_t len, int64_t value, bool duration)
 	return out;
 }
 
-/* in the year 2116; the sum of two such times cannot overflow */
+/* latest accepted time, in the year 2116; the sum of two such times cannot overflow */
 #define INSTANT_MAX_NS (INT64_MAX / 2)
 
 int option_instant(const char *text, int64_t now_ns, int64_t *ret_ns)
