@@ -42,10 +42,11 @@ struct canvas {
 };
 
 void canvas_open(struct canvas *c, int cols, bool color);
-/* From now on a line that is too long continues on the next line, at column `indent`, instead of
- * being cut. */
+/* Makes lines that are too long continue on the next line, at column `indent`, instead of being
+ * cut. Holds for all lines that follow. */
 void canvas_wrap(struct canvas *c, int indent);
-/* Scales a column of a layout for `cols` columns: moves it left if the canvas is narrower. */
+/* Returns where column `col` of a layout for `cols` columns is on this canvas: further left if the
+ * canvas is narrower. */
 int canvas_scaled(const struct canvas *c, int col, int cols);
 /* Ends the current line and begins a new one of this importance. */
 void canvas_line(struct canvas *c, int importance);
@@ -64,7 +65,7 @@ void canvas_finish(struct canvas *c, struct buffer *out, int rows);
 /* Appends all lines to out and empties the canvas: for texts of more than CANVAS_LINES lines. */
 void canvas_flush(struct canvas *c, struct buffer *out);
 
-/* Returns the columns that text takes. */
+/* Returns the number of columns that text takes on a terminal. */
 int canvas_width(const char *text);
 
 #endif

@@ -13,10 +13,12 @@ struct column {
 	const char *head;
 	int width; /* 0: hidden */
 	bool right;
-	bool whole; /* do not cut wide texts: the table has no width limit; set by columns_fit() */
+	/* set by columns_fit() if the table has no width limit: do not cut wide texts */
+	bool whole;
 };
 
-/* A step by which columns_fit() makes a table narrower: the new width of a column; 0: hidden. */
+/* A step by which columns_fit() makes a table narrower: the column gets the width `least`; 0 hides
+ * it. */
 struct column_way {
 	int column, least;
 };

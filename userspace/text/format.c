@@ -386,7 +386,7 @@ const char *text_losses(char *out, size_t len, const struct snapshot *s)
 }
 
 /* Returns true if the overhead limit has switched off probes of this group, now or earlier;
- * *ret_word: a text that says how. */
+ * *ret_word: how ("detached", "counted, not sent"...). */
 static bool text_group_taken(const struct snapshot *s, const struct attach_view *of,
 			     const char **ret_word)
 {

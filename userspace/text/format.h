@@ -54,11 +54,11 @@ const struct loop_view *text_main_loop(const struct rank_view *r);
 /* Writes how the process ended: "killed by signal 9 (Killed)", "exit status 1", "finished"; or
  * "running". */
 const char *text_fate(char *out, size_t len, const struct rank_view *r);
-/* Describes the present hang or silence, otherwise the last one: "waits in a collective, rank 0 is
+/* Describes the current hang or silence, or else the last one: "waits in a collective, rank 0 is
  * stopped". */
 const char *text_hang(char *out, size_t len, const struct snapshot *s, const struct rank_view *r);
 
-/* Describes the current slowdown of steps, otherwise the last one: "slow since step 480: +12 %,
+/* Describes the current slowdown of steps, or else the last slowdown: "slow since step 480: +12 %,
  * forward: CPU contention", "slow from step 480 to 612: +12 %". NULL: steps were never slow. */
 const char *text_change(char *out, size_t len, const struct loop_view *l);
 
@@ -78,9 +78,10 @@ uint64_t text_lost(const struct snapshot *s);
  * NULL: none. */
 const char *text_given_up(char *out, size_t len, const struct snapshot *s);
 
-/* Returns true if a phase is to be shown: at least 0.05 % of the steps' time. */
+/* Returns true if a phase takes at least 0.05 % of the steps' time; smaller phases are not
+ * shown. */
 bool text_phase_shows(uint64_t ns, uint64_t whole_ns);
-/* Returns the steps' time that is in no phase: the job's own code. */
+/* Returns the time of steps that no phase covers: the job's own code. */
 uint64_t text_phase_rest_ns(const struct loop_view *l);
 
 #endif

@@ -15,7 +15,7 @@ struct spark {
 };
 
 /* Makes a scale for the last `width` of the n values, at most 128. The scale begins at zero if the
- * times differ much; otherwise it lies around the times, but spans at least a tenth of the median,
+ * times differ much; otherwise it spans the range of the times, but at least a tenth of the median,
  * so that small variation does not look large. */
 void spark_scale(struct spark *s, const uint64_t *ns, int n, int width);
 /* Draws row `row` of `rows`; 0 is the top. Outliers end in a red triangle. */
