@@ -23,8 +23,8 @@ struct account_view {
 /* Appends the table and its notes, at most ACCOUNT_COLS wide. color: use ANSI colours. ascii: use
  * ASCII characters only. */
 void account_text(struct buffer *out, const struct account_view *v, bool color, bool ascii);
-/* Appends one JSON object on one line. It has `job`, and those keys of the goodput library's test
- * vectors that the query asks for. */
+/* Appends one JSON object on one line. Its members are `job`, and those keys of the goodput
+ * library's test vectors that the query requests. */
 void account_json(struct buffer *out, const struct account_view *v);
 
 #endif

@@ -9,8 +9,8 @@
 #include "userspace/base/json_text.h"
 #include "userspace/report/account.h"
 
-/* A job with more steps than MAP_MAX gets a sample of about MAP_SAMPLES steps instead of a map
- * with every step. */
+/* The map of step deviations has every step of a job of up to MAP_MAX steps. A longer job gets a
+ * sample of about MAP_SAMPLES steps instead. */
 #define MAP_MAX	    400
 #define MAP_SAMPLES 100
 
@@ -108,7 +108,8 @@ static void json_error(struct buffer *out, const struct goodput_part *p)
 	json_close(out, '}');
 }
 
-/* Returns true if p has an answer. A part with an error can have an answer as well. */
+/* Writes the part's error, if it has one. Returns true if p has an answer, which a part with an
+ * error can have as well. */
 static bool json_answered(struct buffer *out, const struct goodput_part *p)
 {
 	if (!p->error)

@@ -12,14 +12,14 @@
 
 #define COL_NAME    4
 #define COL_TYPE    6
-#define COL_TIME    46 /* right edge of the column, as for COL_SHARE */
+#define COL_TIME    46 /* right edges of the columns COL_TIME and COL_SHARE */
 #define COL_SHARE   55
 #define COL_BAR	    57
 #define CELLS	    22
 #define TYPES_MAX   20 /* custom event types that get a line of their own; the others share one */
 #define LARGEST_MAX 3
 
-#define LINE_TIME  58 /* right edge of the column, as for LINE_SHARE */
+#define LINE_TIME  58 /* right edges of the columns LINE_TIME and LINE_SHARE */
 #define LINE_SHARE 67
 #define LINE_BAR   69
 #define LINE_CELLS 10
@@ -151,15 +151,16 @@ static void part_row(struct canvas *c, const struct row *r)
 static void part_sum(struct canvas *c, const struct goodput_part *p, double whole_s,
 		     const char *whole)
 {
-	/* A difference this small is a rounding error in the library's arithmetic. */
+	/* A smaller difference between the sum of the parts and the whole is a rounding error in
+	 * the goodput library's arithmetic. */
 	bool closed = fabs(p->residual_s) < 1e-4 + 1e-9 * fabs(whole_s);
 	double sum_s = whole_s - (closed ? 0 : p->residual_s);
 	char sum[SPAN_TEXT_MAX], elapsed[SPAN_TEXT_MAX];
 
 	span_text(sum, sum_s);
 	span_text(elapsed, whole_s);
-	/* Both round to the same text: print them with more digits, so that the difference
-	 * shows. */
+	/* If the sum and the elapsed time round to the same text, print them with more digits, so
+	 * that the difference shows. */
 	if (!closed && !strcmp(sum, elapsed) && sum_s > 0)
 		clock_durations(sum, elapsed, SPAN_TEXT_MAX, (uint64_t)(sum_s * 1e9),
 				(uint64_t)(whole_s * 1e9));

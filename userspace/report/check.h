@@ -69,8 +69,8 @@ struct check_verdict {
 	const char *by; /* ID of the probe from which steps are found; "": none */
 	char text[384]; /* one sentence */
 };
-/* Decides how steps can be found in a process. With files, n of them are treated as mapped by one
- * process. */
+/* Decides how steps can be found in a process. If the targets are files, the n files are treated as
+ * mapped by one process. */
 void check_classify(const struct check_target *t, size_t n, struct check_verdict *ret);
 
 /* Decides whether gp-bpf can watch anything on this host, and what it cannot observe. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check_classify.c - decides how steps can be found from the attached probes. The table lists the
- * methods in the model's order of preference; tiers as in family_tier(). */
+ * methods in the model's order of preference, with tiers as in family_row[] (model/step). */
 #include <stdio.h>
 #include <string.h>
 
@@ -58,8 +58,8 @@ static const struct check_probe *classify_find(const struct check_target *t, siz
 
 #define BY_MARKER "name what ends a step with --marker ID, and steps are exact"
 static const struct rung rungs[] = {
-	/* Only torch 1.13 has these two probes. Its library also has the function that records
-	 * names, but ranges of optimizers and loaders have none. */
+	/* Only torch 1.13 has both of these probes. It can also report names of ranges, but
+	 * optimizers and data loaders name none, so the next row does not apply to it. */
 	{GP_ROLE_range_begin, GP_ROLE_backward, true, false, CHECK_B,
 	 "steps can be found: by the operators of Adam and its relatives (tier A), else by the order of backward passes and ranges without names (tier B; %s); loading and evaluation cannot be seen"},
 	{GP_ROLE_range_begin, GP_ROLE_range_end, false, false, CHECK_A,

@@ -170,8 +170,8 @@ static int document_take_checkpoint(void *ctx, const struct store_checkpoint *ro
 	return document_list_add(&s->checkpoints, c, sizeof(*c));
 }
 
-/* Adds a health event. The event "recovered" marks the end of a slowdown, whose start is an earlier
- * row. */
+/* Adds a health event. The event "recovered" marks the end of a slowdown, and an earlier row of the
+ * list marks its start. */
 static int document_take_health(void *ctx, const struct store_health *h)
 {
 	struct document_list *l = &((struct reading *)ctx)->document->healths;
@@ -249,7 +249,8 @@ static void document_types_make(const struct store *st, const struct sums *from,
 	size_t prefix = strlen(bucket_name[BUCKET_CUSTOM]) + 1;
 	const char *name;
 
-	l->ntypes = 1; /* type 0: all types without one of their own */
+	/* type 0: time of all custom events that have no type of their own in the list */
+	l->ntypes = 1;
 	for (uint32_t i = BUCKET_COUNT; i < SUMS_SLOTS && l->ntypes < LEDGER_TYPES; i++) {
 		uint64_t ns = document_bounded_ns(from->ns[i]) > 0
 				      ? (uint64_t)document_bounded_ns(from->ns[i])
@@ -322,7 +323,8 @@ static struct store_health *document_slowdown_start(const struct report_document
 	return NULL;
 }
 
-/* Estimates how much time a slowdown cost, in ns: size_ns for each step of usual length. */
+/* Estimates how much time a slowdown cost, in ns. end->size_ns is the extra time of each step; the
+ * number of steps follows from their usual length. */
 static double document_weigh_cost_ns(const struct report_document *s,
 				     const struct store_health *end)
 {
@@ -383,7 +385,8 @@ static int document_curve_fill(struct reading *r)
 	return err;
 }
 
-/* Numbers the disruptions. A store has no numbers, so they can only be counted if all were read. */
+/* Numbers the disruptions by counting, because a store does not number them. This is only possible
+ * if all of them were read. */
 static void document_number_disruptions(struct report_document *s)
 {
 	struct disruption_row *d = s->disruptions.at;

@@ -53,8 +53,8 @@ struct document_window {
 	uint64_t length_ns; /* requested length */
 	int64_t from_ns;    /* UTC; 0: unknown */
 	uint64_t mono_ns;   /* from_ns as CLOCK_MONOTONIC; 0: unknown */
-	/* true if the document begins after the start of the window, so the window covers the whole
-	 * document */
+	/* true if the document begins after the start of the window, so that the window covers the
+	 * whole document */
 	bool whole;
 	struct ledger_view ledger;
 	struct type_names types;
@@ -155,8 +155,8 @@ const char *document_lately(char *out, size_t len, const struct report_document 
 const char *document_fate(char *out, size_t len, const struct report_document *s, int64_t end_ns,
 			  int64_t last_ns, int status);
 
-/* Appends a copy of an item of `size` bytes. When the list has DOCUMENT_LIST items, the oldest are
- * dropped and counted. Returns 0 or -ENOMEM. */
+/* Appends a copy of an item of `size` bytes. If the list already has DOCUMENT_LIST items, drops the
+ * oldest items and counts them. Returns 0 or -ENOMEM. */
 int document_list_add(struct document_list *l, const void *item, size_t size);
 /* Add the report's caveats. Defined in document_caveats.c. */
 void document_say(struct report_document *s);

@@ -38,7 +38,7 @@ struct document_table {
 	/* headings of columns; NULL: the table lacks the column */
 	const char *number, *when, *what, *more;
 	const char *cell[DOCUMENT_CELLS];
-	bool bad;	   /* shown in red */
+	bool bad;	   /* the items are shown in red */
 	const char *bar;   /* heading of a column that draws the second cell as a bar; NULL: none */
 	const char *class; /* CSS class with the colour of the items on the timeline */
 	uint32_t shown;	   /* limit of rows on the HTML page; 0: no limit */

@@ -43,7 +43,7 @@ uint32_t document_windows_of(struct document_window ret[WINDOWS_MAX], const stru
 }
 
 /* Returns the share of the time since the job's first pod was created in which the job had its
- * nodes. 0: unknown, also if that share is unknown for one of its disruptions. */
+ * nodes. 0: unknown, also if the scheduling of one of the job's disruptions is unknown. */
 static double document_scheduled_share(const struct job_view *j)
 {
 	double all_ns = (double)ledger_elapsed(&j->ledger), without_ns;

@@ -154,7 +154,7 @@ static void document_text_row(struct canvas *c, const struct document_table *t,
 		document_text_cell(c, &r->cell[k], document_text_edge[k]);
 }
 
-/* Shows the last LISTED rows of a list, but the first ones of a list of ranks. */
+/* Shows the last LISTED rows of a list; of a list of ranks, the first LISTED rows. */
 static void document_text_rows(struct canvas *c, const struct report_document *s,
 			       const struct document_list *l, const struct document_table *t)
 {

@@ -10,8 +10,8 @@
 #include "userspace/report/report_loop.h"
 #include "userspace/text/format.h"
 
-#define COL_SHARE   11		 /* column where the share of a finding ends */
-#define COL_SUBJECT REPORT_LABEL /* column where its text begins */
+#define COL_SHARE   11		 /* column in which the share of a finding ends */
+#define COL_SUBJECT REPORT_LABEL /* column in which the text of a finding begins */
 
 void explain_verdict(struct canvas *c, const struct verdicts *v)
 {
@@ -69,9 +69,9 @@ static void explain_findings(struct canvas *c, const struct verdicts *v)
 
 /* ---- examinations ---------------------------------------------------------------------------- */
 
-#define EXAMINED_RANKS 4    /* of a job are shown */
-#define LISTED	       3    /* slow waits, processes and devices of each */
-#define RAN_MIN	       0.01 /* of the time; a process that ran less is not listed */
+#define EXAMINED_RANKS 4    /* limit of examined ranks that are shown for a job */
+#define LISTED	       3    /* limit for each of the lists of slow waits, processes and devices */
+#define RAN_MIN	       0.01 /* processes that ran for a smaller share of the time are not listed */
 
 static void explain_slow_wait(struct canvas *c, const char *what, const char *name, uint64_t count,
 			      uint64_t slow, uint64_t worst_ns)
@@ -123,7 +123,7 @@ static void explain_examination(struct canvas *c, const char *label, const struc
 	}
 }
 
-/* Returns true if the rank was examined and is first, or another rank of its job. */
+/* Returns true if the rank was examined and is `first`, or another rank of the same job. */
 static bool explain_examined(const struct rank_view *first, const struct rank_view *r)
 {
 	return r->examination && (r == first || (r->job_key && r->job_key == first->job_key));
@@ -172,8 +172,9 @@ struct explained { /* a job, or a trainer without a job */
 	char name[280];
 	const struct ledger_view *ledger;
 	struct verdicts verdicts;
-	const struct snapshot *snapshot; /* NULL: it is a job of a store */
-	const struct rank_view *first;	 /* of the job's trainers */
+	const struct snapshot *snapshot; /* NULL: the job is from a store */
+	/* first trainer (training process) of the job; NULL: the job is from a store */
+	const struct rank_view *first;
 };
 
 typedef void explain_fn(void *ctx, const struct explained *e);
@@ -212,7 +213,7 @@ static void explain_each(const struct snapshot *s, explain_fn *fn, void *ctx)
 struct explain_page {
 	struct canvas canvas;
 	struct buffer *out;
-	uint32_t count; /* jobs and trainers so far */
+	uint32_t count; /* number of jobs and trainers written so far */
 };
 
 static void explain_put(void *ctx, const struct explained *e)

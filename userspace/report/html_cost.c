@@ -158,8 +158,8 @@ static void html_cost_row(struct buffer *out, const struct report_document *s, c
 	buffer_printf(out, "</tr>\n");
 }
 
-/* Returns the largest bucket that is not marked in `shown`, but GOODPUT first. BUCKETS_EXPORTED:
- * all are shown. */
+/* Returns the largest bucket that is not marked in `shown`; GOODPUT always comes first.
+ * BUCKETS_EXPORTED: all buckets are marked. */
 static int html_cost_next(const struct report_document *s, bool shown[BUCKETS_EXPORTED])
 {
 	int most = BUCKETS_EXPORTED;

@@ -30,8 +30,8 @@ static void html_line_lane_begin(struct lane *l, const char *name, uint64_t n)
 		HTML_WIDE, name);
 }
 
-/* Begins an item of the chart. Returns true if the caller must write the title and then call
- * html_line_thing_end(); false: the item is not drawn. */
+/* Begins an item of the chart. low: draw it at half height. Returns true if the caller must write
+ * the title and then call html_line_thing_end(); false: the item is not drawn. */
 static bool html_line_thing(struct lane *l, const char *class, int64_t from_ns, int64_t to_ns,
 			    bool low)
 {

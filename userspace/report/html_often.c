@@ -19,10 +19,11 @@ uint64_t html_cut_ns(const struct sketch *t)
 
 struct bars {
 	const struct sketch *times;
-	/* first class of the sketch that is drawn; classes in each bar; number of bars */
+	/* low: first class of the sketch that is drawn; each: number of classes in a bar; count:
+	 * number of bars */
 	uint32_t low, each, count;
-	/* positions for bars: count, or two more if steps that took far longer are drawn as one
-	 * separate bar */
+	/* number of positions for bars: `count`; two more if steps that took far longer are drawn
+	 * as one separate bar */
 	uint32_t slots;
 	uint64_t steps[BARS_MAX + 2], most, over;
 	double over_from_ns;

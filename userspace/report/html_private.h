@@ -14,7 +14,7 @@ extern const char html_style[];
 
 /* Appends a number as an element with its text: <data class="name" value="...">shown</data>. */
 void html_data(struct buffer *out, const char *name, uint64_t value, const char *shown);
-/* ns 0 means no time, not unknown */
+/* Appends a duration as a <data> element. ns 0 is written as "0 s", not as unknown. */
 void html_duration(struct buffer *out, const char *name, uint64_t ns);
 void html_count(struct buffer *out, const char *name, uint64_t n); /* "12 345" */
 /* Appends an element <time> with UTC to the second. ns: since the epoch. */
@@ -30,8 +30,9 @@ void html_clock(struct buffer *out, const struct report_document *s);
 /* Writes a computed time as text: "31.2 ms". A double, because it may exceed an integer. */
 const char *html_about(char out[WORD_MAX], double ns);
 
-/* Returns the time in ns above which steps are drawn apart, because a few took far longer than all
- * others. Returns the longest time if there are no such steps. Defined in html_often.c. */
+/* Returns the time in ns from which steps are drawn in a separate part of a chart, because a few
+ * took far longer than all others; the longest time if there are no such steps. Defined in
+ * html_often.c. */
 uint64_t html_cut_ns(const struct sketch *t);
 
 /* Append the sections of the page. Defined in html_head.c, html_waterfall.c, html_line.c

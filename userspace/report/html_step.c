@@ -11,12 +11,12 @@
 #define TICKS 5
 /* height at which the upper part of a divided scale begins, 0 to 1; must be at a tick */
 #define UPPER_AT 0.75
-/* number of columns without a step that interrupts the line; more if a step takes longer than a
- * column */
+/* The line of the chart is interrupted if at least this number of columns have no step; more
+ * columns if a step takes longer than a column. */
 #define GAP_MIN 4
 
-/* Vertical scale. If a few steps took far longer than all others, the upper quarter of the chart is
- * reserved for them. */
+/* Vertical scale of step times. If a few steps took far longer than all others, the upper quarter
+ * of the chart is reserved for them. */
 struct scale {
 	/* logarithms of times in ns; cut >= high: the scale is not divided */
 	double low, cut, high;
@@ -44,8 +44,8 @@ static double html_step_time_at(const struct scale *c, double at)
 	return exp(c->cut + (at - UPPER_AT) / (1 - UPPER_AT) * (c->high - c->cut));
 }
 
-/* Returns a scale for times from min_ns to max_ns with a margin. It covers a range of at least 10
- * %. */
+/* Returns a scale for times from min_ns to max_ns with a margin. The top of the scale is at least
+ * 10 % above its bottom, so that small differences do not look large. */
 static struct scale html_step_scale_of(const struct sketch *t, uint64_t min_ns, uint64_t max_ns)
 {
 	struct scale c = {.low = log(min_ns ? (double)min_ns : 1),

@@ -157,7 +157,7 @@ static void json_health(struct buffer *out, const struct rank_view *r)
 	json_close(out, '}');
 }
 
-/* Describes the accelerator of the rank as of the last second. */
+/* Describes the rank's accelerator in the last second. */
 static void json_accelerator(struct buffer *out, const struct device_view *d)
 {
 	if (!d->known) {

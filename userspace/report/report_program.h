@@ -10,8 +10,8 @@
 
 #define REPORT_WORD 64
 
-/* Shows throughput, MFU and the three goodputs of a live run; nothing if the options do not say how
- * much work a step does. */
+/* Shows throughput, MFU, and goodput with its factors, of a live run; nothing if the options do not
+ * say how much work a step does. */
 void report_program(struct canvas *c, const struct report_document *d);
 /* Fills *ret for the cost columns of the time table and returns it; NULL if no cost columns were
  * requested or their data is unknown. own_ns: the caller's array of BUCKET_COUNT elements, to which

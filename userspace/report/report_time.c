@@ -6,7 +6,7 @@
 #include "userspace/text/format.h"
 
 #define COL_NAME  4
-#define COL_TIME  44 /* right edge of the column, as for COL_SHARE */
+#define COL_TIME  44 /* right edges of the columns COL_TIME and COL_SHARE */
 #define COL_SHARE 60
 #define COL_BAR	  63
 #define BAR_CELLS 32
@@ -35,8 +35,8 @@ static void report_cost_put(struct canvas *c, const struct report_cost *w, doubl
 			     report_money(text, w->config, ns));
 }
 
-/* Returns the cost of a part. The cost of custom events is known for all types together, so each
- * type gets a share in proportion to its time. */
+/* Returns the cost of a part of the time. The cost of custom events is known for all types
+ * together, so each type gets a share in proportion to its time. */
 static double report_time_cost_of(const struct report_cost *w, const struct part *p,
 				  uint64_t custom_ns)
 {

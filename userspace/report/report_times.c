@@ -37,7 +37,8 @@ uint64_t report_ideal_ns(const struct sketch *t)
 	qsort(away, t->used, sizeof(away[0]), report_times_by_value);
 	for (i = 0; i < t->used && seen < (t->count + 1) / 2; i++)
 		seen += away[i].count;
-	/* The median deviation cannot be known better than the width of a class. */
+	/* Times within a class of the sketch are not distinguished, so the median deviation is
+	 * taken as at least the width of a class. */
 	limit = median + 3 * fmax(i ? away[i - 1].value : 0, median * sketch_error(t));
 	if (limit >= (double)t->max_ns)
 		return t->sum_ns / t->count;

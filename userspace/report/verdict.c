@@ -12,7 +12,7 @@
 #include "userspace/model/time/hang.h"
 #include "userspace/text/format.h"
 
-/* With less observed time or fewer steps, nothing is found. */
+/* A job with less observed time or fewer steps gets no findings. */
 #define JUDGED_MIN_NS 5000000000ull
 #define STEPS_MIN     20
 /* A problem that costs a smaller share of the observed time is not a finding. */
@@ -27,8 +27,8 @@
 #define EVALUATION_MIN	  0.1
 #define STARTUP_MIN	  0.1 /* least share of startup for a finding */
 #define DEVICE_MIN	  0.5 /* least share of a step in which the host waits for the device */
-#define UNEVEN_RATIO	  2.0 /* p99 to median */
-#define LACK_MIN	  0.1 /* least share of what the training thread lacks */
+#define UNEVEN_RATIO	  2.0 /* least ratio of p99 to median step time for a finding */
+#define LACK_MIN	  0.1 /* least share of time in which the training thread is held up */
 #define OWN_CODE_MIN	  0.1
 #define OTHER_MIN	  0.1
 #define PERCENT(share)	  (100 * (share))
@@ -203,7 +203,7 @@ static void verdict_hangs(struct verdicts *v, const struct verdict_facts *f)
 }
 
 /* Returns the share of the judged time that all steps together spend in a phase. part PHASE_COUNT
- * means the time in no phase. 0: unknown. */
+ * stands for the time in no phase. 0: unknown. */
 static double verdict_part(const struct verdict_facts *f, int part)
 {
 	if (part < PHASE_COUNT && !(f->phases_known & 1u << part))
@@ -242,10 +242,11 @@ static void verdict_input_next(struct verdict *v, const struct input_finding *f)
 			 f->idle, f->idle < 1.5 ? "" : "s");
 }
 
-/* Returns the share of the time that waits for data. ret_within: the part of it within steps. */
+/* Returns the share of the time in which the job waits for data. *ret_within: the share of waits
+ * within steps. */
 static double verdict_input_share(const struct verdict_facts *f, double *ret_within)
 {
-	double share = SHARE(f, f->ns[BUCKET_DATA_LOADING]); /* has the waits within steps, too */
+	double share = SHARE(f, f->ns[BUCKET_DATA_LOADING]); /* includes waits within steps */
 
 	*ret_within = verdict_part(f, PHASE_DATA);
 	if (!*ret_within && !(f->phases_known & 1u << PHASE_DATA))
@@ -349,9 +350,9 @@ static const char *const next_of_wait[GP_WAIT_COUNT] = {
 	[GP_WAIT_sleep] = "look for a sleep in the training loop",
 };
 
-/* Something outside the job holds up the training thread. Not found if a line of own code explains
- * it (it sleeps there), or if the thread waits for its data loader, of which another rule says
- * more. */
+/* Reports that the training thread waits for something outside the job. Time in which it sleeps in
+ * a line of the job's own code is subtracted, and so are waits for its data loader, because other
+ * rules report these. */
 static void verdict_blocked(struct verdicts *v, const struct verdict_facts *f)
 {
 	double share = f->blocked.share, within;
@@ -393,8 +394,8 @@ static void verdict_quiet(struct verdicts *v, const struct verdict_facts *f)
 		 "%.0f %% of the time is training, nothing stands out", PERCENT(one->share));
 }
 
-/* Returns the share by which a finding is sorted. Uneven steps and time of no kind are symptoms:
- * half of their share, so that a cause which may explain most of them comes first. */
+/* Returns the share by which a finding is sorted. Uneven steps and unexplained time are symptoms:
+ * half of their share counts, so that a cause which may explain most of them comes first. */
 static double verdict_weight(const struct verdict *v)
 {
 	bool symptom = v->kind == VERDICT_uneven || v->kind == VERDICT_other;
@@ -402,8 +403,8 @@ static double verdict_weight(const struct verdict *v)
 	return symptom ? v->share / 2 : v->share;
 }
 
-/* Sorts the findings from index `from` on by weight. Those before are about the present and come
- * first. */
+/* Sorts the findings from index `from` on by weight. Earlier findings are about the present and
+ * stay first. */
 static void verdict_sort(struct verdicts *v, uint32_t from)
 {
 	for (uint32_t i = from + 1; i < v->count; i++) {

@@ -60,8 +60,8 @@ struct verdict_facts {
 	uint64_t judged_ns;
 	uint64_t startup_ns; /* startup time; 0 in a run of less than 10 min */
 	uint64_t steps, p50_ns, p99_ns, disruptions;
-	double mean_ns; /* of a step */
-	/* Mean time of a step in each phase; the last element is the time in none. */
+	double mean_ns; /* mean time of a step */
+	/* Mean time of a step in each phase; the last element is the time in no phase. */
 	double phase_ns[CHANGE_PARTS];
 	uint32_t phases_known; /* a bit for each phase whose time is known */
 	uint32_t futile_runs;  /* number of failed runs in a row that did not save a further step */
@@ -72,15 +72,16 @@ struct verdict_facts {
 		enum gp_why why;
 		char evidence[FACT_EVIDENCE_MAX];
 	} hang;
-	/* For what the training thread slept longest in its last examination, of things outside
-	 * the job. */
+	/* The thing outside the job for which the training thread slept longest, according to its
+	 * last examination. */
 	struct {
-		double share; /* of the examined time; 0: nothing */
+		/* share of the examined time; 0: it slept for nothing outside the job */
+		double share;
 		int rank;
 		enum gp_wait wait;
 		char text[200]; /* "waits for a file (/data/shard-3)" */
 	} blocked;
-	char worker[256]; /* likewise, of a worker of the data loader; "": unknown */
+	char worker[256]; /* text like blocked.text for a worker of the data loader; "": unknown */
 	struct {	  /* a slowdown that has not ended */
 		bool now;
 		int rank;
@@ -91,7 +92,8 @@ struct verdict_facts {
 		char evidence[FACT_EVIDENCE_MAX];
 	} slow;
 	struct input_finding input; /* what explains most of the waits for data */
-	double input_share;	    /* of the last minute, by samples of the Python stack */
+	/* share of the last minute that went into waits for data, by samples of the Python stack */
+	double input_share;
 	/* For each cause, the share of the last minute in which the training thread was held up by
 	 * it, although no loop is slow; of the rank with the largest share. */
 	struct {

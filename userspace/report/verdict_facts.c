@@ -10,7 +10,7 @@
 
 /* Startup takes most of a short run, so it is only judged in a run of at least this length. */
 #define STARTUP_RUN_NS 600000000000ull
-/* An older examination says nothing of the present. */
+/* An older examination is ignored, because it does not describe the present. */
 #define EXAMINED_NS 60000000000ull
 
 static void verdict_facts_time(struct verdict_facts *f, const struct ledger_view *l)
@@ -80,7 +80,7 @@ static void verdict_facts_input(struct verdict_facts *f, const struct rank_view 
 			text);
 }
 
-/* Returns the rank's examination if it says something of the last minute, or NULL. */
+/* Returns the rank's last examination if it ended within the last minute, or else NULL. */
 static const struct examination *verdict_facts_examined(const struct snapshot *s,
 							const struct rank_view *r)
 {
@@ -106,7 +106,7 @@ static void verdict_facts_blocked(struct verdict_facts *f, const struct examinat
 	snprintf(f->blocked.text, sizeof(f->blocked.text), "%s", text);
 }
 
-/* Takes a share if it is larger than those of other ranks. */
+/* Records the share of a cause of delays, unless another rank has a larger one. */
 static void verdict_facts_share(struct verdict_facts *f, enum time_cause cause, double share,
 				int rank, const char *detail)
 {
@@ -138,7 +138,8 @@ static void verdict_facts_lack(struct verdict_facts *f, const struct rank_view *
 		f->lack[TIME_CAUSE_cpu_contention].own = e->instead[0].own;
 	verdict_facts_share(f, TIME_CAUSE_cpu_throttled, (double)s->throttled_ns / all_ns, rank,
 			    "");
-	/* What is known only of the whole machine may be the trouble of other programs. */
+	/* Use memory pressure only if it was measured for the job's cgroup: other programs may
+	 * cause the pressure on the whole machine. */
 	if (s->stall_known && s->group)
 		verdict_facts_share(f, TIME_CAUSE_memory_pressure, (double)s->memory_ns / all_ns,
 				    rank, "");
@@ -149,7 +150,7 @@ static void verdict_facts_lack(struct verdict_facts *f, const struct rank_view *
 		verdict_facts_share(f, TIME_CAUSE_disk, (double)s->block_ns / all_ns, rank, detail);
 }
 
-/* Adds the present troubles of a rank. rank: its number as shown to users; -1: do not show it. */
+/* Adds the current troubles of a rank. rank: its number as shown to users; -1: show no number. */
 static void verdict_facts_trouble(struct verdict_facts *f, const struct snapshot *s,
 				  const struct rank_view *r, int rank)
 {
