@@ -14,7 +14,7 @@ struct frame_options {
 	/* index of the selected rank in the snapshot; a larger index selects the last rank */
 	uint32_t selected;
 	bool color;
-	const char *log; /* may be NULL */
+	const char *log; /* the last line that was logged, shown at the bottom; NULL: none */
 };
 
 /* Returns the rank to select at the start: the first living process that trains, or else the last

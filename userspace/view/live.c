@@ -14,7 +14,8 @@
 
 struct live {
 	struct terminal *terminal;
-	bool chosen; /* the user selected a process by key (pid, start_ns), which stays selected */
+	/* the user selected the process (pid, start_ns) with the keyboard; it stays selected */
+	bool chosen;
 	uint32_t pid;
 	uint64_t start_ns;
 	struct snapshot *shown;
@@ -112,7 +113,7 @@ void live_resize(struct live *l)
 
 void live_log(struct live *l, const char *line)
 {
-	log_escape(l->log, sizeof(l->log), line, strlen(line)); /* the next frame shows it */
+	log_escape(l->log, sizeof(l->log), line, strlen(line)); /* the next frame shows this line */
 }
 
 void live_close(struct live *l)

@@ -10,8 +10,9 @@
 
 /* ---- keys; pure ------------------------------------------------------------------------------ */
 
-/* sort: a name in top_job_sorts; returns -EINVAL if it is none. filter: NULL: all jobs; returns
- * -EINVAL after logging one line if it is invalid. */
+/* Sets the choices of the user to those of the command line. sort: a name in top_job_sorts. filter:
+ * NULL: all jobs. Returns 0; -EINVAL: sort is not such a name, or (after logging one line) the
+ * filter is invalid. */
 int top_ui_init(struct top_ui *ui, const char *sort, const char *filter);
 /* Handles keys as the terminal sends them. Returns true if the user wants to quit. s: the state
  * that is shown; NULL: none yet. */

@@ -62,14 +62,15 @@ struct top_ui { /* choices of the user */
 	char filter[TOP_FILTER_MAX];
 	bool typing; /* the user is typing the filter */
 	bool help;
-	/* any: `job` is selected, any_pid: `pid` is selected; otherwise the first one is */
+	/* any: `job` is selected; otherwise the first job is. any_pid: `pid` is selected; otherwise
+	 * the job's first rank is */
 	bool any, any_pid;
 	char job[20]; /* key of the selected job */
 	uint32_t pid;
 	bool open; /* show the selected job with its ranks, not the list of jobs */
 	char note[TOP_NOTE_MAX];
 	bool bad; /* the note is an error */
-	bool own; /* there is no service: gp-bpf top watches with its own probes */
+	bool own; /* there is no service, so gp-bpf top watches with its own probes */
 };
 
 struct top_frame_options {
@@ -104,7 +105,8 @@ int top_job_trouble(const struct top_job *j);
 /* Returns the name of the program in a command line. It is a part of `command`, *ret_len bytes
  * long. */
 const char *top_program(const char *command, size_t *ret_len);
-/* Writes how to call the job: its name, or else a program and process ID. Returns out. */
+/* Writes the job's name, or else a program and process ID of the job, as shown to users. Returns
+ * out. */
 const char *top_job_name(char *out, size_t len, const struct top_state *s, const struct top_job *j);
 const char *top_clock(char out[WORD_MAX], const struct top_state *s, uint64_t mono_ns);
 /* Lists the parts of the observed time: goodput first, then the others by size. Returns their
@@ -113,7 +115,8 @@ int top_parts(struct part parts[BUCKET_COUNT], const struct top_time *t);
 void top_bar(struct canvas *c, const struct top_time *t, int width);
 const char *top_ratio(char out[WORD_MAX], double ratio);
 enum style top_ratio_style(double ratio);
-/* Writes the headings of a table. Column `sorted` is bold; -1: none. */
+/* Writes the headings of a table. The heading of column `sorted` is bold; -1: no column is
+ * sorted. */
 void top_heads(struct canvas *c, const struct column *col, int n, int sorted);
 int top_column_at(const struct column *col, int i);
 /* Writes text into column i of the current line. */

@@ -92,7 +92,8 @@ struct top_job {
 	struct top_disruption last_disruptions[TOP_DISRUPTIONS]; /* latest disruptions of the job */
 	uint32_t nlast_disruptions;
 	/* The following members are about the job's ranks on this node. */
-	/* index of the first rank in top_state.ranks; number of ranks; running ones come first */
+	/* first: index of the job's first rank in top_state.ranks. ranks: number of the job's
+	 * ranks; those that run come first */
 	uint32_t first, ranks;
 	uint32_t alive, marked[TOP_MARKS];
 	uint32_t shown; /* index of the rank whose step time the job's row shows; TOP_RANKS: none */

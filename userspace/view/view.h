@@ -26,7 +26,7 @@ void live_draw(struct live *l,
  * a signal. Never blocks. */
 int live_key(struct live *l);
 void live_resize(struct live *l);
-/* shows the line at the bottom of the next frame */
+/* Shows the line at the bottom of the next frame. */
 void live_log(struct live *l, const char *line);
 void live_close(struct live *l); /* restores the terminal, frees l; l may be NULL */
 
