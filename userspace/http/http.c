@@ -128,7 +128,8 @@ static enum MHD_Result http_metrics(struct http_server *h, struct MHD_Connection
  * answered. */
 static bool http_stuck(struct http_server *h, struct MHD_Connection *c, enum MHD_Result *ret)
 {
-	uint64_t ticked_ns = h->ticked_ns; /* read before the clock: it must not be later */
+	/* read before the clock, so that the difference below is not negative */
+	uint64_t ticked_ns = h->ticked_ns;
 
 	if (!h->source.stuck_s || clock_mono_ns() - ticked_ns < h->source.stuck_s * HTTP_NS)
 		return false;

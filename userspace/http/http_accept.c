@@ -34,7 +34,8 @@ static struct span http_accept_span_trim(struct span s)
 	return s;
 }
 
-/* Takes text up to one of stops, ignoring quoted strings. */
+/* Returns the text at *at up to one of the characters in `stops`, and advances *at to this
+ * character. Characters in quoted strings do not count. */
 static struct span http_accept_span_take(const char **at, const char *stops)
 {
 	struct span s = {.at = *at};
@@ -88,7 +89,7 @@ static void http_accept_element_parameter(struct element *e, struct span s)
 		e->charset = value;
 }
 
-/* Takes the next media range of a list; false at the end of the list. */
+/* Reads the next media range of a list to *e. Returns false at the end of the list. */
 static bool http_accept_element_next(const char **at, struct element *e)
 {
 	*at += strspn(*at, " \t,");

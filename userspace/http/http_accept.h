@@ -15,10 +15,10 @@ enum prometheus_format {
 /* Returns the Content-Type of an answer in this format; static text. */
 const char *prometheus_content_type(enum prometheus_format format);
 
-/* Chooses the format. The most specific range that matches a format gives its quality, q. The
- * highest q wins; at equal q a format that is named wins over a wildcard, then the first named.
- * Text 0.0.4 is used if nothing or only wildcards match, or if the header is malformed, because an
- * answer 406 would lose a scrape. */
+/* Chooses the format for a value of the header Accept. The quality q of a format is that of the
+ * most specific media range that matches the format. The highest q wins; at equal q a format that
+ * is named wins over a wildcard, then the first named. Text 0.0.4 is used if nothing or only
+ * wildcards match, or if the header is malformed, because an answer 406 would lose a scrape. */
 enum prometheus_format http_accept_format(const char *accept);
 /* Returns true if Accept-Encoding prefers gzip to plain text, or accepts both equally. */
 bool http_accept_gzip(const char *accept_encoding);

@@ -52,7 +52,7 @@ static bool http_auth_password_is(struct crypt_data *data, const struct http_aut
 /* ---- order of the queue ---------------------------------------------------------------------- */
 
 /* Returns the counter of an address. The choice depends on a secret key, so that a client cannot
- * choose to share a counter. */
+ * find an address that shares the counter of another client. */
 static uint32_t *http_auth_wrong_of(struct http_auth *a, uint64_t address)
 {
 	uint64_t key;
@@ -241,8 +241,9 @@ static bool http_auth_header_read(const char *header, struct http_auth_ask *q, c
 	return colon;
 }
 
-/* Computes the digest by which checked passwords are recognised: of hash, name and password, so
- * that a password is checked again when the user's hash has changed. */
+/* Computes a digest of hash, name and password, by which a password that was checked before is
+ * recognised. The hash is included, so that the password is checked again when the user's hash has
+ * changed. */
 static bool http_auth_digest_make(const struct http_auth *a, struct http_auth_ask *q,
 				  const char *name)
 {

@@ -193,7 +193,7 @@ static int listen_make(struct listen_socket *l, const struct listen_place *p, mo
 	l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0)
 		return -errno;
-	fchmod(l->fd, mode); /* bind() creates the file with this mode at most */
+	fchmod(l->fd, mode); /* bind() gives the new file at most this mode */
 	err = listen_bind(l->fd, addr, sizeof(p->addr));
 	if (err == -EADDRINUSE && listen_stale(p) && !unlinkat(p->folder, p->name, 0))
 		err = listen_bind(l->fd, addr, sizeof(p->addr));

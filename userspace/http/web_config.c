@@ -19,8 +19,8 @@ const struct web_header web_header_rows[WEB_HEADERS] = {
 	{"Strict-Transport-Security", NULL, {NULL, NULL}},
 };
 
-/* Reads a file key by key. Functions that set a string return NULL, or the reason why they refuse
- * the value. */
+/* State while a file is read key by key. The functions below that set a value return NULL, or the
+ * reason why they refuse it. */
 struct web_reader {
 	struct web_config *c;
 	const char *dir; /* folder of the file, ending in a slash; or "" */
