@@ -53,7 +53,7 @@ struct access_request {
  * (KUBERNETES_SERVICE_HOST and _PORT). what: the kind of server, for messages. token_file, ca_file:
  * paths; NULL: the service account's. token_s: see struct access. Returns 0, with ret->server NULL
  * if this machine is not in a Kubernetes cluster; -ENOMEM; -EDESTADDRREQ after logging one line:
- * not such a URL. Call access_free() in all cases. */
+ * `given` is not such a URL. Call access_free() in all cases. */
 int access_open(struct access *ret, const char *what, const char *given, const char *token_file,
 		const char *ca_file, double token_s);
 void access_free(struct access *a); /* do not call it during a request */

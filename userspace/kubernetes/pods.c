@@ -136,7 +136,7 @@ void pods_close(struct pods *p)
 
 void pods_get_view(const struct pods *p, struct pods_view *ret)
 {
-	/* The lock needs write access; the view itself does not change. */
+	/* Cast away const, because the lock must be writable; the view itself does not change. */
 	struct pods *q = (struct pods *)p;
 	const struct pods_worker *w;
 

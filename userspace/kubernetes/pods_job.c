@@ -62,8 +62,8 @@ static const cJSON *job_owner(const cJSON *meta)
 	return cJSON_GetArraySize(owners) == 1 ? owners->child : NULL;
 }
 
-/* Returns the number of restarts of a JobSet: the sum of its counters for the whole set, for this
- * Job, and for the pod in place. */
+/* Returns the number of restarts of a JobSet: the sum of its counters for restarts of the whole
+ * set, of this Job, and of the pod without a new pod. */
 static int job_set_attempt(const struct job_facts *f)
 {
 	static const char *const keys[] = {JOBSET "restart-attempt", JOBSET "job-restart-attempt",
@@ -91,9 +91,9 @@ static bool job_of_set(struct job_facts *f)
 	job_set_name(f, GP_JOB_FROM_jobset, "JobSet", name,
 		     job_string(f->labels, JOBSET "jobset-uid"));
 	f->pod->attempt = job_set_attempt(f);
-	/* A rank counts the pods of all Jobs before this one, whose sizes are not known here. The
-	 * rank is only known in the first Job, or if all Jobs have the same template and thus the
-	 * same size. */
+	/* Ranks are numbered through all Jobs of the set, and the sizes of earlier Jobs are not
+	 * known here. The rank is only known in the first Job, or if all Jobs have the same
+	 * template and thus the same size. */
 	if (at == 0 || jobs == 1)
 		f->pod->rank = index;
 	else if (at > 0 && jobs > 0)

@@ -31,8 +31,8 @@ static void known_report_pod(struct pods *p, const struct pod *pod, uint8_t what
 	known_report(p, &notice);
 }
 
-/* Returns which event a reason stands for; it was set by the scheduler, the eviction API or the
- * kubelet. */
+/* Returns the event that a reason stands for. The reason was set by the scheduler, the eviction API
+ * or the kubelet. */
 static uint8_t known_cause(const char *reason)
 {
 	return strstr(reason, "reempt") ? GP_NOTICE_preempted : GP_NOTICE_evicted;

@@ -57,7 +57,7 @@ void pods_stream_free(struct pods_stream *s);
 /* Parses a Pod. Returns false if it has no valid uid or name. Writes all bytes of *ret, including
  * padding. alias: gets the uid that the kubelet gives a static pod; "": none. */
 bool pods_parse(const cJSON *pod, struct pod *ret, char alias[PODS_UID_MAX]);
-/* Fills the members of ret that describe the pod's job. All others must be set. */
+/* Fills the members of ret that describe the pod's job. The caller has set all other members. */
 void pods_parse_job(const cJSON *pod, struct pod *ret);
 
 /* ---- content of a node (pods_node.c) */

@@ -77,7 +77,8 @@ static void stream_string(struct pods_stream *s, char c)
 		s->quoted = false;
 		return;
 	}
-	/* A key of the outermost object. Keys that do not fit are longer than those of interest. */
+	/* Collect a key of the outermost object. Keys that do not fit are longer than "items" and
+	 * "metadata", so they can be cut. */
 	if (s->depth == 1 && !s->value && s->key_len < sizeof(s->key))
 		s->key[s->key_len++] = c;
 }

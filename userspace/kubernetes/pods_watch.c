@@ -237,7 +237,7 @@ static bool watch_over(struct watch *x, int err, const struct web_reply *r, uint
 		x->backoff.failures = 0;
 	if (x->gone || (!err && r->status == 410)) {
 		x->again = true;
-		return !x->backoff.failures++; /* without a pause for the first time */
+		return !x->backoff.failures++; /* the first failure in a row needs no pause */
 	}
 	if (x->wrong) {
 		pods_trouble(x->w, "the %s cannot be read from %s: %s", x->kind->what,
@@ -247,7 +247,7 @@ static bool watch_over(struct watch *x, int err, const struct web_reply *r, uint
 	if (!err && r->status == 200)
 		return events || !brief;
 	if (r->status == 200 && r->failure == WEB_TIMEOUT) {
-		/* The watch reported nothing. Without even a bookmark, changes may have been
+		/* The watch reported no changes. If it also sent no bookmark, changes may have been
 		 * missed: read a new list. */
 		x->again = !events;
 		return events > 0;
