@@ -13,8 +13,8 @@
 #include "userspace/report/account.h"
 
 struct account;
-/* q and names are borrowed. only: name of the job whose records are used; NULL: all jobs. Returns
- * NULL if there is no memory. */
+/* q and names must stay valid while the account is used. only: name of the job whose records are
+ * used; NULL: all jobs. Returns NULL if there is no memory. */
 struct account *account_new(const struct goodput_query *q, const struct goodput_names *names,
 			    const char *only);
 void account_free(struct account *a);

@@ -95,7 +95,8 @@ static int bundle_start(pid_t *ret, char *const argv[], const int ends[2])
 	return -err;
 }
 
-/* Appends the bytes that fd has available to `to`. Returns false at the end of the stream. */
+/* Appends to `to` the bytes that can be read from fd without waiting. Returns false at the end of
+ * the stream. */
 static bool bundle_take(struct buffer *to, int fd)
 {
 	char part[65536];

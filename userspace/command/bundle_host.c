@@ -204,8 +204,8 @@ void bundle_host(struct mask *m, struct buffer *out)
 	free(words);
 }
 
-/* Appends the values of GP_BPF_* variables, masked like the configuration file: of URLs only the
- * host, no hooks, no reasons. */
+/* Appends the values of GP_BPF_* variables, masked like the configuration file: URLs are cut to the
+ * host, hooks and the reasons of exclusions are omitted. */
 static void host_environment_own(struct mask *m, struct buffer *out, const char *at,
 				 const char *end)
 {

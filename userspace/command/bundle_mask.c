@@ -121,7 +121,7 @@ void mask_free(struct mask *m)
 	free(m);
 }
 
-/* Returns true if a text may be a key: it is long, and not only letters. */
+/* Returns true if a text may be a secret key: it is long, and has other characters than letters. */
 static bool mask_looks_random(const char *text, size_t len)
 {
 	bool digit = false, letter = false;
@@ -290,7 +290,8 @@ size_t mask_name(struct mask *m, struct buffer *out, const char *name, size_t le
 
 /* ---- texts with keys ------------------------------------------------------------------------- */
 
-/* JSON keys whose values are kept, because they are words of gp-bpf or of the machine. */
+/* JSON keys whose values are kept, because the values come from gp-bpf or the machine, not from the
+ * user. */
 static const char *const own_keys[] = {
 	"accelerator",	 "against",   "aggregation", "boundary",   "bucket",   "by",
 	"cause",	 "class",     "currency",    "error",	   "evidence", "exporter",
@@ -306,8 +307,8 @@ static const char *const own_keys[] = {
 static const char *const name_keys[] = {
 	"job",	"key",	     "job_key",	  "uid",      "job_uid",     "job_id",	"pod",
 	"node", "namespace", "container", "perf_tag", "session_tag", "boot_id", "user"};
-/* Texts of events are kept if they begin like this, as gp-bpf wrote them. cut: keep only the text
- * before the first ": ", which a file name follows. */
+/* Texts of events that begin like this are kept, because gp-bpf wrote them. cut: keep only the text
+ * before the first ": ", because a file name follows. */
 static const struct {
 	const char *begin;
 	bool cut;
@@ -401,8 +402,8 @@ static size_t mask_value(struct mask *m, struct buffer *out, const char *key, si
 	return 1;
 }
 
-/* Returns the length of the quoted text, without its quotes; escape sequences are counted as
- * written. */
+/* Returns the length of a quoted text, from the character after its first quote to its last quote.
+ * An escape sequence counts as many bytes as it is written with. */
 static size_t mask_quoted_len(const char *text, size_t len)
 {
 	size_t i = 0;

@@ -17,9 +17,8 @@ static bool config_is_of(const char *const *keys, size_t n, const char *key, siz
 	return false;
 }
 
-/* Returns where the value ends and the note about its origin ("
- *
- * # flag") begins. */
+/* Returns the length of the line up to the end of its value. Two spaces and '#' end the value, if a
+ * note about its origin ("flag") follows. */
 static size_t config_value_end(const char *line, size_t from, size_t len)
 {
 	for (size_t i = len; i > from + 2; i--)
@@ -28,15 +27,8 @@ static size_t config_value_end(const char *line, size_t from, size_t len)
 	return len;
 }
 
-/* Masks a line "
- *
- * key: value
- *
- * # flag", or a list item "
- *
- * - value
- *
- * # flag", which belongs to the key before. */
+/* Masks one line: a key with its value, or an item of a list, which belongs to the key before.
+ * Either may end in a note about its origin. */
 static size_t config_line(struct mask *m, struct buffer *out, const char *line, size_t len,
 			  const char **ret_key, size_t *ret_key_len)
 {

@@ -130,8 +130,8 @@ static void cmd_bundle_put_folder(struct bundle *b, const char *state_dir)
 	buffer_free(&text);
 }
 
-/* Appends the settings that gp-bpf node would have with this configuration file; config NULL: with
- * none. */
+/* Appends the settings that gp-bpf node would have with this configuration file; config NULL:
+ * without a file. */
 static int cmd_bundle_settings(struct buffer *out, struct buffer *err, const char *config)
 {
 	char *argv[] = {SELF,		"node", "--print-config", config ? "--config" : NULL,

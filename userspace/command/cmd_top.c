@@ -114,7 +114,7 @@ static void cmd_top_on_key(void *ctx, uint64_t value)
 {
 	struct shown *v = ctx;
 
-	/* The terminal was closed, or a key ended the view. */
+	/* Stop: the terminal was closed, or the user quit with a key. */
 	if (value & (EPOLLHUP | EPOLLERR) || top_key(v->top))
 		loop_stop(v->loop, 0);
 }
