@@ -27,7 +27,8 @@ struct export_options {
 	 * reach. */
 	void (*state_masked)(struct buffer *out, const struct snapshot *s);
 	const char *state_dir; /* folder that survives restarts; NULL: none */
-	/* For Cloud Monitoring. NULL: detected, or the default. */
+	/* Options of --export cloud-monitoring. NULL: the value is detected, or the default is
+	 * used. */
 	const char *project, *location, *cluster, *accelerator, *replica, *prefix, *endpoint,
 		*rolling;
 	bool workload_metrics, dry_run;
@@ -49,9 +50,10 @@ enum export_source { EXPORT_EVENTS, EXPORT_STORE, EXPORT_LOG, EXPORT_SOURCES };
 struct goodput_names;
 struct export_log { /* a log of the goodput library */
 	struct goodput_query *query;
-	bool clock;    /* the query is for the current time */
-	bool follow;   /* the log is read while it grows */
-	bool combined; /* options ask for another output format, windows or a store */
+	bool clock;  /* the query is for the current time */
+	bool follow; /* the log is read while it grows */
+	/* options that exclude an export are given: another output format, windows or a store */
+	bool combined;
 	size_t jobs;
 	/* Fills in the answer of job i, which the caller frees with goodput_answer_free(), and the
 	 * names it refers to. Returns 0 or -ENOMEM. */
@@ -73,9 +75,10 @@ struct exporter {
 	enum export_place place;
 	const char *setting[2];
 	/* Resources that the exporter uses, see struct export_use. */
-	bool serves, prints;	       /* prints: --dry-run writes to stdout */
-	bool url;		       /* the argument is a URL, which may hold a password */
-	uint64_t capabilities;	       /* that it needs: CONFINE_CAP() bits */
+	bool serves, prints; /* prints: --dry-run writes to stdout */
+	bool url;	     /* the argument is a URL, which may hold a password */
+	/* Linux capabilities that the exporter needs, as CONFINE_CAP() bits */
+	uint64_t capabilities;
 	const char *const *of_options; /* options that only this exporter uses, NULL-terminated;
 					  NULL: none */
 	/* Checks the argument (NULL: none given) without opening anything. Returns 0, or -EINVAL
@@ -94,8 +97,8 @@ struct exporter {
 	/* Saves the lines that are not in the files yet; in a successor that was just opened,
 	 * restores them. May be NULL. */
 	void (*archive)(void *state, struct archive *a);
-	/* Counts facts that are not in the exporter's files as lost: facts up to this number will
-	 * not be passed again. May be NULL. */
+	/* Counts facts up to number `upto` as lost if they are not in the exporter's files, because
+	 * they will not be passed again. May be NULL. */
 	void (*missed)(void *state, uint64_t upto);
 	void (*view)(void *state,
 		     struct export_view *ret); /* fills in the exporter's state; may be NULL */

@@ -187,8 +187,8 @@ struct header_ask {
 	const char *path, *header;
 };
 
-/* Renames a table of another version, whose columns differ, to FILE.N: new rows would be under the
- * wrong column names. Returns N; 0 if the columns are the same. */
+/* Renames a table of another version to FILE.N, because its columns differ, and new rows would be
+ * under the wrong column names. Returns N; 0 if the columns are the same. */
 static ssize_t csv_header_there(const void *arg, void *ret, size_t cap)
 {
 	const struct header_ask *a = arg;

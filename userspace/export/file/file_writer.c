@@ -139,7 +139,8 @@ static size_t file_writer_begin_again(const struct file_writer_ask *a, struct st
 	*ret_err = file_writer_begin(a, 0, st, &made);
 	more = *ret_err ? 0 : st->st_size - a->size;
 	if (more < 0 && a->bound.bytes)
-		more = st->st_size; /* rotated meanwhile: the new file begins with it */
+		/* the file was rotated meanwhile, and the new file begins with the text */
+		more = st->st_size;
 	if (more <= 0 || more > (off_t)a->len)
 		return 0;
 	had = (size_t)more == a->len ? a->len

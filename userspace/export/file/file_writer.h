@@ -4,8 +4,8 @@
  *
  * One text at a time is given to the helper process. A line that was written in part is cut off, so
  * that the file ends with a whole line. A helper process that was killed is replaced by one that
- * continues at the same place. Call from the main thread: the helper process ends with the thread
- * that opened the file. Errors are -errno; file_writer_why() explains them. */
+ * continues where the killed one stopped. Call from the main thread: the helper process ends with
+ * the thread that opened the file. Errors are -errno; file_writer_why() explains them. */
 #ifndef EXPORT_FILE_WRITER_H
 #define EXPORT_FILE_WRITER_H
 

@@ -31,7 +31,7 @@ struct line_export_file {
 	struct line_writer *writer;
 	char *path;	/* file to repair at the end of a replay; else NULL */
 	bool headed;	/* new files have a header */
-	bool continued; /* a predecessor's file, which has facts up to `last` */
+	bool continued; /* a predecessor began the file, and wrote facts up to number `last` */
 	uint64_t last;
 	uint64_t bytes; /* size of the file when it was opened, with its header */
 };
@@ -40,7 +40,7 @@ struct line_export_file {
 struct line_export {
 	struct line_export_file file[LINE_EXPORT_FILES];
 	unsigned count;
-	/* Of the last fact: */
+	/* Number and times of the last fact. */
 	uint64_t seq, mono_ns;
 	int64_t real_ns;
 	int64_t flushed_ns; /* UTC, last snapshot at which writing did not fail; 0: none */

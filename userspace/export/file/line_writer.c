@@ -47,8 +47,9 @@ struct line_writer {
 	struct buffer text;
 	size_t written; /* offset in text at which the next write starts */
 	bool stalled;	/* nothing was written during the last wait: do not wait again */
-	int error; /* first error of this process, which then writes nothing; current error of a
-		      helper process */
+	/* If this process writes: its first error, after which it writes nothing. If a helper
+	 * process writes: the current error. */
+	int error;
 	uint64_t lines; /* lines accepted, by this process and its predecessors */
 	uint64_t lost_lines, failed_lines;
 	uint64_t end_ns; /* time to give up, set by line_writer_end(); 0: not called */
@@ -68,7 +69,7 @@ struct line_writer {
 	uint64_t removed;    /* lines removed with the oldest file */
 	uint64_t gap;	     /* number of lines dropped after those in text */
 	uint64_t gap_before; /* part of gap that a predecessor could not write */
-	int worst;	     /* last error that made lines be dropped */
+	int worst;	     /* last error because of which lines were dropped */
 	line_writer_gap_fn *gap_line;
 	void *ctx;
 };
@@ -363,15 +364,16 @@ static void line_writer_drop(struct line_writer *w)
 	}
 }
 
-/* Lines can be kept again: adds the line that marks the gap, and logs how many lines are missing.
- */
+/* Called when lines can be kept again. Adds the line that marks the gap, and logs how many lines
+ * are missing. */
 static void line_writer_gap_end(struct line_writer *w)
 {
 	uint64_t gap = w->gap, before = w->gap_before;
 
 	if (!gap)
 		return;
-	w->gap = w->gap_before = 0; /* so that the marking line is not counted as missing */
+	/* reset first, so that the line that marks the gap is not counted as missing */
+	w->gap = w->gap_before = 0;
 	if (w->gap_line)
 		w->gap_line(w->ctx, &w->text, gap);
 	if (w->text.failed) { /* no memory: mark the gap later */
@@ -487,9 +489,9 @@ struct backlog {
 	char *text;
 };
 
-/* Takes over a predecessor's unwritten text. If the file has grown beyond backlog->bytes, the
- * predecessor wrote that part of the text after saving the backlog. If it has grown by more than
- * the text, the predecessor also wrote the line that marks the gap. */
+/* Takes over a predecessor's unwritten text. If the file is larger than backlog->bytes, the
+ * predecessor wrote the first part of the text after saving the backlog. If the file has grown by
+ * more than the text, the predecessor also wrote the line that marks the gap. */
 static void line_writer_take_over(struct line_writer *w, const struct backlog *backlog, bool headed)
 {
 	uint64_t bytes = file_writer_bytes(w->file),

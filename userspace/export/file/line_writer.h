@@ -53,9 +53,9 @@ bool line_writer_flush(struct line_writer *w);
 void line_writer_save(struct line_writer *w, uint64_t within_ns);
 
 struct line_writer_stats {
-	uint64_t sent;		/* all lines, minus the counts below */
-	uint64_t lost;		/* lines that a reader or disk was too slow for */
-	uint64_t failed;	/* lines that an error prevented */
+	uint64_t sent;		/* lines written: all lines minus the counts below */
+	uint64_t lost;		/* lines dropped because the reader or disk was too slow */
+	uint64_t failed;	/* lines not written because of an error */
 	uint64_t removed;	/* lines of the oldest files, which were removed to make room */
 	uint64_t waiting;	/* lines kept for a file that a helper process writes */
 	uint64_t waiting_bytes; /* bytes of these lines */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* answer.c - reads Cloud Monitoring's answer to a request: which points were written, and why
- * others were not. Contract: google.rpc.Status as JSON with details of
- * google.monitoring.v3.CreateTimeSeriesSummary and google.rpc.RetryInfo; texts as observed from the
- * service. */
+ * others were not. The answer is a google.rpc.Status as JSON with details of
+ * google.monitoring.v3.CreateTimeSeriesSummary and google.rpc.RetryInfo. Its texts are those that
+ * the service was observed to send. */
 #include "userspace/export/gcm/answer.h"
 
 #include <cjson/cJSON.h>
@@ -279,9 +279,9 @@ static void answer_read_summary(struct reading *r)
 		}
 	}
 	r->to->blind[r->cause] += left;
-	/* The answer does not name these points. If any of them may be sent again, all are: the
-	 * service refuses those that it already has. Otherwise, if some were written, only the
-	 * counts in `blind` are known. */
+	/* The answer does not name the failed points. If one of them may be sent again, all points
+	 * are sent again, and the service refuses those that it already has. Otherwise, if some
+	 * points were written, only the counts in `blind` are known. */
 	if (!again && rest < r->count - r->named)
 		return;
 	r->to->maybe |= rest < r->count - r->named;
@@ -358,8 +358,9 @@ static void answer_read_failure(struct reading *r, const struct web_reply *reply
 	if (r->summary.there) {
 		answer_read_summary(r);
 	} else if (r->named) {
-		/* If the service cannot parse a field, it refuses the whole request. If it cannot
-		 * write a value, it refuses only that series. */
+		/* If the service cannot parse a field, it refuses the whole request: send the
+		 * points that it did not name again. If it cannot write a value, it refuses only
+		 * that series. */
 		if (r->whole && !r->partial)
 			answer_all_points(r, FATE_ALONE, SENDER_DROP_invalid);
 	} else {

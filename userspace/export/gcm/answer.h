@@ -36,8 +36,9 @@ struct answer {
 	/* number of points counted as FATE_WRITTEN that were not written; the answer does not say
 	 * which */
 	uint32_t blind[SENDER_DROP_COUNT];
-	bool maybe;	  /* points with FATE_AGAIN may have been written */
-	bool start;	  /* the service refused a start time: earlier than the previous end */
+	bool maybe; /* points with FATE_AGAIN may have been written */
+	/* the service refused a start time that was earlier than the end of the previous point */
+	bool start;
 	bool quota;	  /* 429 (too many requests), whatever the answer says of each point */
 	int64_t retry_ms; /* delay that the service asks for; -1: none given */
 	char why[200];	  /* one printable line; "": no error */

@@ -206,7 +206,7 @@ static bool cloud_sender_ready(struct cloud_monitoring *m, bool last, struct exp
 	if (cloud_identity_found(m, last)) {
 		snprintf(view->trouble, sizeof(view->trouble),
 			 "the metadata server has not answered yet");
-		*ret_cause = SENDER_DROP_superseded; /* later points have newer values */
+		*ret_cause = SENDER_DROP_superseded; /* later points will replace these */
 		return false;
 	}
 	if (!*m->id.project) {

@@ -470,7 +470,7 @@ static void rows_answer_cumulative(struct library *l, const struct goodput_part 
 	if (p->has_deviation)
 		rows_put_real(l, &step_time_deviation, p->deviation_cumulative_s);
 	rows_put_elapsed(l, p->total_s);
-	/* 0: unknown, as in the library */
+	/* 0 stands for an unknown ideal step time, as in the library */
 	rows_put_real(l, &performance, p->has_ideal ? p->ideal_s : 0);
 	if (p->has_slices)
 		rows_put_efficiency(l, p->stepping_efficiency, p->available_efficiency,
@@ -526,9 +526,9 @@ static const struct loop_view *rows_reference_loop(const struct snapshot *s,
 	return NULL;
 }
 
-/* Returns the step time deviation in seconds, as the library computes it: the mean over up to 100
- * steps, then the 90th percentile of the last 100; from 1,100 steps on minus the usual deviation
- * (here the MAD of the last 1,024 steps). */
+/* Returns the step time deviation in seconds, as the library computes it. Up to 100 steps it is the
+ * mean deviation, then the 90th percentile of the last 100 steps. From 1,100 steps on the usual
+ * deviation is subtracted; gp-bpf takes the MAD of the last 1,024 steps for it. */
 static double rows_live_deviation(const struct loop_view *l)
 {
 	double ideal_s = (double)l->time.ideal_ns / ROWS_NS_PER_S, s[SNAPSHOT_RECENT], metric;

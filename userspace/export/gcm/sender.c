@@ -292,8 +292,8 @@ static void sender_disk_queue_begin(struct sender *s)
 			 disk_queue_points(s->disk_queue));
 }
 
-/* Loads the saved tracks. Without them, the service refuses the first point of each series whose
- * start had been moved. */
+/* Loads the saved tracks (the last points of series). Without them, the service refuses the first
+ * point of each series whose start had been moved. */
 static void sender_tracks_begin(struct sender *s)
 {
 	int err = s->disk_queue

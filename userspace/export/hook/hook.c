@@ -83,7 +83,8 @@ static int hook_parse_words(struct hook *h)
 			if (quote && *from++ != quote)
 				return -EINVAL;
 		}
-		from += *from != 0; /* now: the next line may overwrite this byte */
+		/* advance now, because the next line of code may overwrite this byte */
+		from += *from != 0;
 		*to++ = '\0';
 	}
 }

@@ -190,8 +190,8 @@ static void hook_command_signal_next(struct running *r, uint64_t now_ns)
 	r->next_ns = now_ns + HOOK_GRACE_NS;
 }
 
-/* Waits for the command, and sends signals when its time is over. Returns true when the command
- * ended, false if it did not even end after SIGKILL. */
+/* Waits for the command, and sends signals after its time limit. Returns true if the command ended;
+ * false if it did not even end after SIGKILL. */
 static bool hook_command_await(struct running *r, const struct hook_command *c)
 {
 	uint64_t limit_ns = r->next_ns;

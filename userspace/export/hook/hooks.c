@@ -26,7 +26,7 @@
 #define NS_PER_S  1000000000ull
 #define NS_PER_MS 1000000ull
 #define CLOSE_NS  (5 * NS_PER_S) /* time for unsent messages when gp-bpf ends */
-#define SOON_NS	  (NS_PER_S / 2) /* that time if a successor waits */
+#define SOON_NS	  (NS_PER_S / 2) /* shorter time for unsent messages, if a successor waits */
 
 struct hook_thread {
 	struct hooks *hooks;

@@ -44,8 +44,8 @@ struct owners {
 	struct owner_job *jobs; /* running jobs first, then in the snapshot's order; so are ranks */
 	struct owner_rank *ranks;
 	size_t njobs, nranks;
-	/* Number of jobs and processes without series: beyond the bounds, or another one has the
-	 * same name or rank. Ended ones are not counted. */
+	/* Number of jobs and processes without series: the limit was reached (no_room), or another
+	 * one with the same name or rank has the series. Those that have ended are not counted. */
 	size_t jobs_no_room, jobs_same_name, ranks_no_room, ranks_same_rank;
 };
 

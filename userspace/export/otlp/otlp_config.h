@@ -36,7 +36,8 @@ struct otlp_config {
 	struct otlp_endpoint endpoint[OTLP_SIGNALS];
 	uint64_t interval_ns;
 	uint32_t sample; /* one in this number of steps becomes a span */
-	struct otlp_attribute attributes[OTLP_ATTRIBUTES]; /* resource's; service.name first */
+	/* attributes of the resource; service.name is the first */
+	struct otlp_attribute attributes[OTLP_ATTRIBUTES];
 	uint32_t nattributes;
 	char host[256]; /* host name of this machine */
 };

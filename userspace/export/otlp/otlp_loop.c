@@ -8,7 +8,7 @@
 #include "userspace/export/otlp/otlp_tree_private.h"
 
 #define NS_PER_S  1e9
-#define USUAL_OF  8   /* the usual step time (a median) is computed after each 8 steps */
+#define USUAL_OF  8   /* the usual step time (a median) is computed after every 8 steps */
 #define SLOW_PART 1.5 /* a step that takes this multiple of the usual time is slow */
 
 uint64_t otlp_loop_id(const struct otlp_process *p, uint32_t loop)
@@ -91,8 +91,8 @@ static void otlp_loop_part_join(struct otlp_part *to, const struct otlp_part *mo
 	to->known &= more->known;
 }
 
-/* Adds a step to the loop's parts. Parts are merged when there are too many, so that a loop of any
- * length has at most OTLP_EVENTS. */
+/* Adds a step to the loop's parts, which are groups of consecutive steps. Parts are merged when
+ * there are too many, so that a loop of any length has at most OTLP_EVENTS parts. */
 static void otlp_loop_part_add(struct otlp_loop *l, const struct fact_step *fs)
 {
 	const struct step *s = &fs->step;

@@ -158,7 +158,8 @@ static enum otlp_fate otlp_send_failed(struct otlp_sender *s, enum otlp_signal s
 	if (r->failure == WEB_CANCELLED)
 		return OTLP_AGAIN;
 	otlp_send_wait_longer(s, signal, r->status ? r->retry_after_ms : BACKOFF_UNASKED);
-	/* With any other status, the body of the answer was incomplete. */
+	/* If the status is not one of those to retry, the request failed because the body of the
+	 * answer was incomplete. */
 	if (otlp_send_may_retry(r->status))
 		snprintf(text, sizeof(text), "%.*s answered HTTP %ld", len, s->endpoint[signal].url,
 			 r->status);

@@ -42,7 +42,7 @@ struct otlp_loop {
 	uint64_t recent_ns[OTLP_RECENT], nrecent, slow_ns;
 	struct otlp_part part[OTLP_EVENTS];
 	uint32_t nparts;
-	uint64_t each; /* steps that each part has */
+	uint64_t each; /* number of steps in each part */
 	struct otlp_events saves;
 };
 

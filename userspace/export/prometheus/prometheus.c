@@ -16,9 +16,7 @@
 #include "userspace/http/http.h"
 #include "userspace/export/prometheus/prometheus_text.h"
 
-#define STUCK_S                                                                                    \
-	60 /* unhealthy without a snapshot for this long; normally one comes each second           \
-	    */
+#define STUCK_S 60 /* seconds without a snapshot after which the server reports unhealthy */
 
 struct prometheus {
 	struct http_server *http;

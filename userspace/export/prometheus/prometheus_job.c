@@ -133,8 +133,6 @@ const struct metric_family_list page_job_families = FAMILY_LIST(job_families);
 
 /* ---- jobs' work, and the time of their accelerators ------------------------------------------ */
 
-/* A value that is unknown has no sample. */
-
 #define NS_PER_S 1e9
 
 static void prometheus_job_rate(struct page *p, const struct metric_family *f,

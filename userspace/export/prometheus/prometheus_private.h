@@ -28,7 +28,7 @@ struct page {
 	struct owners owners;  /* jobs and processes with series, from page_select() */
 	/* first process of the job whose samples are being written */
 	const struct rank_view *job_first;
-	struct buffer labels; /* of all processes */
+	struct buffer labels; /* labels of all processes, written once for each page */
 	size_t label_end[PROMETHEUS_RANKS];
 	const char *label; /* labels of the process whose samples are being written */
 	size_t label_len;

@@ -285,8 +285,8 @@ static void tb_job_put(struct tb_jobs *j, const struct snapshot *s, const struct
 				    (double)r->ideal_ns / NS_PER_S);
 }
 
-/* Returns true if this node reports the job, and no newer job has the same name: both would write
- * to the same files. */
+/* Returns true if this node reports the job, and no newer job has the same name, because both jobs
+ * would be written to the same files. */
 static bool job_shown(const struct snapshot *s, const struct job_view *v)
 {
 	if (!v->reported_here)
@@ -334,7 +334,8 @@ static void tb_job_ranks_over(struct tb_jobs *j, const struct snapshot *s)
 	for (uint32_t i = 0; i < j->nended; i++) {
 		tb_job_run(run, &j->ended[i]);
 		tb_board_over(j->board, run);
-		j->ended[i].rank = -1; /* also the folder of steps from before the rank was known */
+		/* also end the run of the steps that were reported before the rank was known */
+		j->ended[i].rank = -1;
 		tb_job_run(run, &j->ended[i]);
 		tb_board_over(j->board, run);
 	}

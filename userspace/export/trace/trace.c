@@ -27,7 +27,7 @@ static void trace_gap_line(void *ctx, struct buffer *out, uint64_t lines)
 	struct trace *t = ctx;
 	struct trace_track *own = trace_tracks_own(t->tracks);
 
-	(void)out; /* trace_begin() uses the same buffer */
+	(void)out; /* unused, because trace_begin() appends to the same buffer */
 	trace_tracks_unname(t->tracks);
 	if (own && trace_named(t, own, 0)) {
 		out = trace_begin(t);
