@@ -649,7 +649,7 @@ struct gp_device {
 	__u32 power_mw;
 	__u32 reasons; /* why the clock is lower than it could be: 1 << GP_DEVICE_REASONS */
 	__u16 celsius;
-	__u16 busy;    /* percent of the last second in which the device worked */
+	__u16 busy;    /* percent of the last second in which it worked; with GP_DEVICE_BUSY */
 	__u32 flags;   /* GP_DEVICE_* */
 	char name[24]; /* "GPU 3", "card1" */
 };

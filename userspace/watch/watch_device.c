@@ -12,10 +12,8 @@
 #include "userspace/identity/accelerator.h"
 #include "userspace/watch/device_read.h"
 
-#define LATE_NS                                                                                    \
-/* Limit of the time of a request to the helper process; after it, the       \ request is given    \
- * up. */
-4000000000ull
+/* Limit of the time of a request to the helper process; after it, the request is given up. */
+#define LATE_NS 4000000000ull
 /* Ticks between two reads of the list of devices that a process has open: HELD_TICKS for the first
  * HELD_TRIES reads while the process has none open, CHECK_TICKS later. */
 #define HELD_TICKS  10
@@ -24,9 +22,9 @@
 /* Limit of processes whose open devices are read in one tick. */
 #define HELD_READS 4
 
-	static const struct backoff_rule device_pause = {
-		.first_ns = 10000000000ull,
-		.most_ns = 300000000000ull,
+static const struct backoff_rule device_pause = {
+	.first_ns = 10000000000ull,
+	.most_ns = 300000000000ull,
 };
 
 struct device_process {
