@@ -172,7 +172,8 @@ struct gp_file {
 	 * began. */
 	__u64 since_ns;
 	__u64 born_ns; /* start time of the thread that opened or closed the file */
-	/* Differs between two files that had the same inode number at different times. */
+	/* Generation of the inode: differs between two files that had the same inode number at
+	 * different times. */
 	__u32 generation;
 	__u16 op;    /* enum gp_file_op */
 	__u16 flags; /* GP_FILE_* */
@@ -561,7 +562,7 @@ struct gp_line {
 	char function[48]; /* function in that file */
 	char inner_file[48], inner_function[48]; /* of the innermost call of any code */
 };
-/* What the thread of a gp_line was doing */
+/* Activity of the thread of a gp_line */
 enum gp_line_state {
 	GP_LINE_UNKNOWN = 0,
 	GP_LINE_RUNS = 1,   /* on a CPU, or ready to run */

@@ -131,7 +131,8 @@ struct gp_vma {
 	__u64 dev;
 	__u64 ino;
 	__u64 start, end;
-	/* Differs between two files that had the same inode number at different times. */
+	/* Generation of the inode: differs between two files that had the same inode number at
+	 * different times. */
 	__u32 generation;
 	__u32 name; /* hash of the file name, differs between two links to one file; 0: unknown */
 	__u64 page; /* page of the file that is mapped at `start` */
@@ -163,7 +164,7 @@ struct gp_exam_scan {
 	__u8 call[GP_EXAM_CALLS]; /* enum gp_exam_call of each system call */
 };
 
-/* What a system call waits for, as far as its arguments show */
+/* Kinds of system calls, by the argument that shows what they wait for */
 enum gp_exam_call {
 	GP_EXAM_CALL_OTHER,
 	GP_EXAM_CALL_FD,   /* its first argument is a descriptor */

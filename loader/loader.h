@@ -91,8 +91,8 @@ int loader_open(struct loader **ret, const struct loader_config *cfg);
 /* Returns the helper process that inspects processes whose address space may be locked. It belongs
  * to the loader. */
 struct helper *loader_helper(struct loader *l);
-/* Returns true when unwatched processes are reported (loader_config.unwatched); false when that was
- * not requested or the kernel cannot. */
+/* Returns true when unwatched processes are reported. Returns false when this was not requested
+ * (loader_config.unwatched) or the kernel cannot report them. */
 bool loader_reports_unwatched(const struct loader *l);
 /* Detaches everything. NULL is allowed. */
 void loader_close(struct loader *l);
@@ -223,7 +223,7 @@ uint32_t loader_hit_cost_ns(struct loader *l, enum gp_insn insn, bool returns);
 #define EXAMINE_CALLS	512	       /* system calls below this number are reported separately */
 #define EXAMINE_MAX_NS	10000000000ull /* limit of the length of an examination */
 
-/* What a system call waits for, as far as its arguments show */
+/* Kinds of system calls, by the argument that shows what they wait for */
 enum examine_call {
 	EXAMINE_CALL_OTHER,
 	EXAMINE_CALL_FD,   /* the first argument is a descriptor */

@@ -31,7 +31,7 @@
 /* The levels of a unit, by the probes that are removed. After BUDGET_NO_BULK a unit goes to either
  * BUDGET_COUNT or BUDGET_NO_CONFIRM. */
 enum budget_level {
-	BUDGET_ALL,	   /* all probes as their rows say */
+	BUDGET_ALL,	   /* all probes are attached, as their rows say */
 	BUDGET_NO_BULK,	   /* group bulk is detached: counting its many hits would save little */
 	BUDGET_COUNT,	   /* as BUDGET_NO_BULK, and group confirm is counted instead of sent */
 	BUDGET_NO_CONFIRM, /* as BUDGET_NO_BULK, and group confirm is detached */

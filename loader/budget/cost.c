@@ -8,7 +8,7 @@
 #include "userspace/base/log.h"
 #include "userspace/base/table.h"
 
-struct probe { /* a probe of the table, by its hash */
+struct probe { /* a probe of the probe table, and its hit cost */
 	const struct probe_row *row;
 	uint32_t unit, hit_ns;
 };

@@ -19,8 +19,8 @@ int cost_new(struct cost **ret, const struct probe_table *probes, uint64_t limit
 	     uint64_t pause_ns);
 void cost_free(struct cost *c);
 
-/* Sets the hit cost of an attached probe; where it is attached several times the highest one
- * counts. */
+/* Sets the hit cost (ns) of an attached probe. If the probe is attached several times, the highest
+ * cost counts. */
 void cost_set_hit(struct cost *c, uint32_t probe, uint32_t hit_ns);
 /* Adds records read from a ring, and hits that were counted. */
 void cost_records(struct cost *c, const void *records, size_t len);

@@ -16,8 +16,8 @@ struct counts {
 	uint64_t reported[GP_LANE_COUNTERS];
 	uint64_t losses_reported[GP_LOSS_CAUSE_COUNT];
 	bool released[GP_SLOTS];
-	bool sampled[GP_SLOTS];	  /* its counters were reported after its process ended */
-	bool ownerless[GP_SLOTS]; /* had no owner at the last sweep */
+	bool sampled[GP_SLOTS];	  /* by slot: counters were reported after the process ended */
+	bool ownerless[GP_SLOTS]; /* by slot: had no owner at the last sweep */
 };
 
 int counts_new(struct counts **ret, const struct kernel *k, const struct rows *rows)

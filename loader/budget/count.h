@@ -28,7 +28,7 @@ void counts_commit(struct counts *c);
 /* Restores the values that a predecessor reported last and could not commit. */
 void counts_resume(struct counts *c, uint32_t probe, const struct gp_counter *last);
 void counts_resume_loss(struct counts *c, const struct gp_loss *last);
-/* Everything sampled so far is stored: frees the slots of ended processes. */
+/* Call when everything sampled so far is stored on the tape: frees the slots of ended processes. */
 void counts_settle(struct counts *c);
 /* Frees slots whose owner is gone and whose release was lost. Call it twice, a while apart. */
 void counts_sweep(struct counts *c);

@@ -18,9 +18,9 @@ struct kernel_objects {
 	int life_error; /* result of life_bpf__load(): 0 or -errno; set when loading has ended */
 };
 
-/* Opens the object of the programs that kernel_life_open() attaches and of the iterator over
- * mappings, as far as the kernel can, with the maps of the call object. The two objects can then be
- * loaded in parallel. Returns 0 or -errno. */
+/* Opens the life object, which has the programs that kernel_life_open() attaches and the iterator
+ * over mappings, except those that the kernel does not support. The object uses the maps of the
+ * call object, so that both can then be loaded in parallel. Returns 0 or -errno. */
 int kernel_life_prepare(struct kernel_objects *o);
 /* Attaches the programs that follow process life and, where the kernel can, files. Returns 0 or
  * -errno. */

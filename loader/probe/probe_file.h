@@ -23,7 +23,7 @@ struct probe_capture {
 	int arg;
 	/* Position on arm64: differs from arg where the two ABIs differ. */
 	int arg_arm64;
-	int derefs, width;	   /* pointers followed; bytes of the value */
+	int derefs, width;	   /* number of pointers followed; bytes of the value */
 	int offset[GP_DEREFS_MAX]; /* offset[i] is added before dereference i */
 	bool late;		   /* read when the call returns, not when it is entered */
 };

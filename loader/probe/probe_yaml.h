@@ -62,7 +62,7 @@ struct yaml_result {
 	struct yaml_list ok; /* "0", "1003..1004" */
 };
 
-struct yaml_probe { /* optional texts are NULL when absent */
+struct yaml_probe { /* a probe of the file; optional texts are NULL when absent */
 	const int *lines;
 	char *id, *symbol, *prefix, *versions, *why;
 	struct yaml_list libraries, variants, keep, only_names, texts;

@@ -42,8 +42,8 @@ struct python_offsets { /* offsets in bytes, from the beginning of the structure
 	uint32_t interpreter_next, interpreter_threads; /* PyInterpreterState: next, threads.head */
 	uint32_t interpreter_gil;	 /* PyInterpreterState.ceval.gil, a pointer */
 	uint32_t gil_holder, gil_locked; /* struct _gil_runtime_state: last_holder, locked (int) */
-	/* .gc.collecting, an int, of the interpreter, or of the runtime (3.8); 0: it is not there
-	 */
+	/* gc.collecting (int) in the state of the interpreter, and in 3.8 in that of the runtime;
+	 * 0: it is not there */
 	uint32_t interpreter_collecting, runtime_collecting;
 	uint32_t thread_next, thread_interpreter; /* PyThreadState: next, interp */
 	/* PyThreadState: thread_id; native_thread_id, 0: none */

@@ -21,9 +21,11 @@
  * PYTHON_TEXT_MAX, "?" if unreadable. They belong to the python_process, and are valid until its
  * next python_dump(). */
 struct python_frame {
-	/* From CPython 3.11 on with the names of classes and functions around it */
+	/* Name of the function. From CPython 3.11 on it includes the names of the classes and
+	 * functions that contain the function */
 	const char *function;
-	/* As in the code object: may be relative to a folder that the process has left */
+	/* Path of the file, as in the code object: may be relative to a folder that the process has
+	 * left */
 	const char *file;
 	int line; /* 0: unknown */
 };
