@@ -17,8 +17,8 @@
 #include "userspace/store/query.h"
 
 struct export_options {
-	const char *listen;	/* ADDR:PORT or unix:PATH of the HTTP server */
-	bool resume;		/* continue the files of a predecessor */
+	const char *listen; /* ADDR:PORT or unix:PATH of the HTTP server */
+	bool resume;	    /* continue the files that a predecessor (an earlier process) wrote */
 	const char *web_config; /* TLS and basic auth of the HTTP server; NULL: none */
 	/* Writes a snapshot as one JSON object, for /debug/state. Called from any thread. NULL: not
 	 * served. */
@@ -26,7 +26,7 @@ struct export_options {
 	/* Like state_json, but without the arguments of jobs, for an address that other users can
 	 * reach. */
 	void (*state_masked)(struct buffer *out, const struct snapshot *s);
-	const char *state_dir; /* folder that survives restarts; NULL: none */
+	const char *state_dir; /* folder for data that survives restarts; NULL: none */
 	/* Options of --export cloud-monitoring. NULL: the value is detected, or the default is
 	 * used. */
 	const char *project, *location, *cluster, *accelerator, *replica, *prefix, *endpoint,
@@ -132,7 +132,7 @@ struct export_use {
 };
 /* Returns what an export uses. spec: a value of --export; an unknown exporter uses nothing. */
 struct export_use export_use(const char *spec, bool dry_run);
-/* The union of the uses of several exports. */
+/* Returns the resources that several exports use together. */
 struct export_use export_uses(char *const *specs, int count, bool dry_run);
 /* Returns the exporter that uses this option, if specs do not name the exporter, so that the option
  * has no effect; else NULL. */
@@ -144,7 +144,7 @@ int export_clash(char *const *specs, int count);
 
 /* Returns the exporter whose name is the first len bytes of spec; NULL: none. */
 const struct exporter *export_find(const char *spec, size_t len);
-/* Returns how many of specs are of this exporter. */
+/* Returns how many of the values `specs` name this exporter. */
 int export_count(const struct exporter *e, char *const *specs, int count);
 /* Returns the exporter that --listen implies. */
 const struct exporter *export_server(void);

@@ -13,7 +13,7 @@
 #define NS_PER_S  1000000000ull
 #define IDLE_NS	  (NS_PER_S / 4) /* time limit of each call of idle(), and of each wait */
 #define CANCEL_NS (NS_PER_S / 2) /* time for a call to return after cancel() */
-#define SOON_NS	  (NS_PER_S / 2) /* time limit of the last work() when a successor waits */
+#define SOON_NS	  (NS_PER_S / 2) /* time limit of the last work() if a successor process waits */
 
 struct export_worker {
 	struct export_worker_job job;
@@ -24,9 +24,9 @@ struct export_worker {
 	 * comes; or NULL */
 	struct snapshot *early;
 	struct export_view view;
-	uint64_t superseded;	 /* intervals skipped because work() took too long */
-	uint64_t asked, flushed; /* flushes requested, and flushes done */
-	uint64_t flush_by_ns;	 /* time limit of the last work(); 0: the end has not begun */
+	uint64_t superseded;	 /* number of intervals skipped because work() took too long */
+	uint64_t asked, flushed; /* number of flushes that were requested, and that were done */
+	uint64_t flush_by_ns;	 /* end of the time for the last work(); 0: the end has not begun */
 };
 
 /* Publishes a view that was filled while the lock was not held. Call with the lock held. */
@@ -225,7 +225,8 @@ void export_worker_close(struct export_worker *w, struct export_view *ret_view)
 	if (!w)
 		return;
 	export_worker_end(w, false);
-	until_ns = w->flush_by_ns + CANCEL_NS; /* no lock: the value is final */
+	/* read without the lock, because the value does not change any more */
+	until_ns = w->flush_by_ns + CANCEL_NS;
 	while ((now_ns = clock_mono_ns()) < until_ns && !export_worker_hurried())
 		if (worker_ended(&w->thread,
 				 now_ns + IDLE_NS < until_ns ? now_ns + IDLE_NS : until_ns))

@@ -21,7 +21,7 @@ static const struct exporter *const exporters[] = {EXPORTERS(EXPORTER_ADDRESS) N
 
 struct export_open {
 	const struct exporter *exporter;
-	uint64_t key; /* identifies its saved lines: hash of the --export argument */
+	uint64_t key; /* hash of the --export argument; identifies the exporter's saved lines */
 	void *state;
 };
 

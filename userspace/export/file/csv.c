@@ -24,7 +24,7 @@ enum csv_table { CSV_STEPS, CSV_CHECKPOINTS, CSV_DISRUPTIONS, CSV_TABLES };
 _Static_assert((int)CSV_TABLES == LINE_EXPORT_FILES, "one file each");
 
 #define HEADER_MAX    1024
-#define SET_ASIDE_MAX 99 /* most old tables (FILE.1, FILE.2...) that are kept */
+#define SET_ASIDE_MAX 99 /* limit of old tables (FILE.1, FILE.2...) that are kept */
 
 #define CSV_HEAD "seq,time,mono_ns,job,rank,pid,"
 

@@ -21,14 +21,14 @@
 #include "userspace/base/path.h"
 
 #define NS_PER_MS  1000000ull
-#define TAIL_BYTES (1u << 20) /* bytes read at the end of a file, for its last line */
+#define TAIL_BYTES (1u << 20) /* bytes read from a file's end to find its last line */
 
 struct file_writer {
 	struct helper *helper;
 	/* The helper process is forked later, and has these two at the same addresses. */
 	char *path;
 	char *text;   /* shared memory: text that the helper process is writing */
-	size_t going; /* bytes of text to be written; 0: none */
+	size_t going; /* number of bytes of `text` still to be written; 0: none */
 	off_t size;   /* size of the file in the last answer of the helper process */
 	struct file_writer_bound bound;
 	bool made;  /* file_writer_open() created the file */
@@ -40,7 +40,7 @@ struct file_writer {
 struct file_writer_ask {
 	const char *path, *text;
 	size_t len;
-	off_t size; /* size of the file before this text */
+	off_t size; /* size of the file before this text was written */
 	bool keep;
 	struct file_writer_bound bound;
 };
@@ -317,7 +317,8 @@ static int file_writer_ask(struct file_writer *f, helper_fn *fn, bool keep)
 	struct file_writer_ask a;
 	int err;
 
-	memset(&a, 0, sizeof(a)); /* padding is sent, and must be initialized */
+	/* bytes between the members are sent, too, and must be initialized */
+	memset(&a, 0, sizeof(a));
 	a.path = f->path;
 	a.text = f->text;
 	a.len = f->going;
@@ -325,7 +326,7 @@ static int file_writer_ask(struct file_writer *f, helper_fn *fn, bool keep)
 	a.keep = keep;
 	a.bound = f->bound;
 	err = helper_ask(f->helper, fn, &a, sizeof(a));
-	return err == -EAGAIN ? -EBUSY : err; /* no helper process can be started */
+	return err == -EAGAIN ? -EBUSY : err; /* -EAGAIN: no helper process can be started */
 }
 
 /* Returns -EAGAIN: no answer within wait_ms; other values are those of helper_answer(). */

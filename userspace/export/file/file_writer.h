@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define FILE_WRITER_OPEN_MS  5000	  /* time limit of opening a file, for slow disks */
-#define FILE_WRITER_TEXT_MAX (512u << 10) /* most bytes given to the helper process at once */
+#define FILE_WRITER_TEXT_MAX (512u << 10) /* limit of bytes given to the helper process at once */
 
 struct file_writer;
 
@@ -48,7 +48,7 @@ size_t file_writer_give(struct file_writer *f, const char *text, size_t len);
 int file_writer_take(struct file_writer *f, int wait_ms, struct file_writer_result *ret);
 /* Returns true if file_writer_open() created the file. */
 bool file_writer_made(const struct file_writer *f);
-/* Returns the size of the file after the last answer. */
+/* Returns the size of the file in the helper process's last answer. */
 uint64_t file_writer_bytes(const struct file_writer *f);
 /* Closes the file, waiting up to wait_ms, and frees f, which may be NULL. Returns 0; the -errno of
  * close(2), which may report earlier writes; -ETIMEDOUT: no answer; the last text may be lost. */

@@ -356,7 +356,7 @@ static void line_head(struct buffer *out, const struct fact *f)
 	if (f->pid)
 		json_uint(out, "pid", f->pid);
 	else
-		json_null(out, "pid"); /* unknown: a process of another node */
+		json_null(out, "pid"); /* the pid is unknown for a process of another node */
 }
 
 void json_line(struct buffer *out, const struct fact *f, const struct snapshot *last)

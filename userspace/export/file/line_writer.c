@@ -248,7 +248,7 @@ static void line_writer_direct_line(struct line_writer *w)
 {
 	if (w->text.failed) {
 		w->failed_lines += line_writer_lines_pending(w) +
-				   1; /* 1: the line for which there is no memory */
+				   1; /* plus the line for which there is no memory */
 		buffer_free(&w->text);
 		w->written = 0;
 		line_writer_fail(w, -ENOMEM);

@@ -24,7 +24,7 @@ enum answer_kind {
 	ANSWER_CANCELLED, /* by gp-bpf */
 	ANSWER_TOKEN,	  /* 401 */
 	ANSWER_QUOTA,	  /* 429 */
-	ANSWER_AWAY,	  /* 5xx, 408, network, a redirect */
+	ANSWER_AWAY,	  /* the service cannot be reached: 5xx, 408, a network error, a redirect */
 	ANSWER_PARTIAL,	  /* some points were written */
 	ANSWER_REFUSED,	  /* no point was written */
 };
@@ -41,7 +41,7 @@ struct answer {
 	bool start;
 	bool quota;	  /* 429 (too many requests), whatever the answer says of each point */
 	int64_t retry_ms; /* delay that the service asks for; -1: none given */
-	char why[200];	  /* one printable line; "": no error */
+	char why[200];	  /* the error in one printable line; "": none */
 };
 /* Reads the answer to a request. err: -errno of sending it; count: points in the request, at most
  * REQUEST_SERIES. All of reply is hostile. */

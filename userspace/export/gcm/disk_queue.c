@@ -29,7 +29,7 @@
 struct segment {
 	uint64_t id, bytes;
 	uint64_t points; /* points in records that were not taken yet */
-	uint64_t end;	 /* end of the last complete record */
+	uint64_t end;	 /* offset of the end of the last complete record */
 };
 
 struct disk_queue {
@@ -318,7 +318,7 @@ void disk_queue_close(struct disk_queue *s)
 	disk_queue_close_fd(&s->read_fd);
 	disk_queue_close_fd(&s->write_fd);
 	disk_queue_close_fd(&s->cursor);
-	disk_queue_close_fd(&s->folder); /* releases the lock, too */
+	disk_queue_close_fd(&s->folder); /* closing the folder releases its lock, too */
 	buffer_free(&s->raw);
 	buffer_free(&s->packed);
 	free(s->segment);

@@ -13,7 +13,7 @@
 
 #include "userspace/export/gcm/batch.h"
 
-#define DISK_QUEUE_LEAST (256u << 10) /* minimum of max_bytes */
+#define DISK_QUEUE_LEAST (256u << 10) /* least size limit of a queue (max_bytes) */
 
 struct disk_queue_lost {  /* losses since the queue was opened */
 	uint64_t room;	  /* points that did not fit or could not be written */

@@ -11,7 +11,7 @@
 struct disk_queue_record {
 	uint32_t header_crc; /* CRC of the rest of the header */
 	uint32_t crc;	     /* CRC of the compressed bytes; both are zlib's crc32() */
-	uint32_t len, raw;   /* bytes: compressed, and uncompressed */
+	uint32_t len, raw;   /* number of bytes: compressed (len), uncompressed (raw) */
 	uint32_t points, zero;
 	int64_t newest_ns; /* latest end of the record's points, UTC */
 };

@@ -93,7 +93,7 @@ static void sender_choose(struct sender *s, struct taking *t, const struct serie
 	}
 }
 
-/* Drops held points that newer ones replace. */
+/* Drops unsent points in memory that newer points of the set replace. */
 static void sender_supersede(struct sender *s, struct taking *t)
 {
 	struct table *newer = s->held.count ? table_new() : NULL;
@@ -403,7 +403,7 @@ static void sender_report_keeping(struct sender *s)
 		 s->opt.disk_queue, s->stats.trouble);
 }
 
-/* Appends the held cumulative points to the queue on disk. */
+/* Appends the unsent cumulative points in memory to the queue on disk. */
 static void sender_keep(struct sender *s)
 {
 	uint32_t item[REQUEST_SERIES], at = 0, n, kept = 0;
@@ -536,7 +536,7 @@ void sender_send(struct sender *s, const struct series_set *set, int64_t now_rea
 
 	s->halves = HALVES_MAX;
 	s->half_taken = false;
-	(void)now_real_ns; /* not needed: each point has its own end */
+	(void)now_real_ns; /* unused, because each point has its own end time */
 	sender_count(s, SENDER_DROP_unkept, set->unkept, "");
 	tracks_prune(s->tracks, s->env.mono_ms(s->env.ctx));
 	sender_descriptors_want(s, set);

@@ -29,7 +29,7 @@
 #define SENDER_SPACING_MS     5000
 #define SENDER_DEADLINE_MS    12000 /* limit of one request, the same as in Google's own clients */
 #define SENDER_KEEP_S	      (24 * 3600)
-#define SENDER_DISK_QUEUE_MAX (64u << 20) /* bytes; beyond, the oldest points are dropped */
+#define SENDER_DISK_QUEUE_MAX (64u << 20) /* size limit in bytes; the oldest points are dropped */
 
 struct sender_options {
 	const char *endpoint; /* URL; NULL: SENDER_ENDPOINT */
@@ -42,10 +42,11 @@ struct sender_options {
 	uint32_t spacing_ms;
 };
 
+/* Reasons why points are dropped, which are counted separately. */
 #define SENDER_DROPS(X)                                                                            \
-	X(older)       /* the service has a later point */                                         \
+	X(older)       /* the service already has a later point of the series */                   \
 	X(frequent)    /* too soon after the previous point of the series */                       \
-	X(superseded)  /* replaced by a newer point of the series (counters: in a backlog) */      \
+	X(superseded)  /* replaced by a newer point of the series (a counter: in a backlog) */     \
 	X(aged)	       /* older than the service accepts, or than SENDER_KEEP_S */                 \
 	X(room)	       /* the queue on disk was full or could not be written */                    \
 	X(invalid)     /* refused for another reason (400), or not valid and so not sent */        \

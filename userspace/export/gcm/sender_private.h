@@ -35,7 +35,7 @@ struct descriptor {
 	const struct series_row *row;
 	uint8_t tries;
 	bool done;	   /* made, or given up */
-	uint64_t again_ms; /* time of the next attempt to make it */
+	uint64_t again_ms; /* time of the next attempt to make the descriptor */
 };
 
 struct sender {
@@ -57,7 +57,7 @@ struct sender {
 	struct backoff backoff; /* delay after failures in a row */
 	unsigned halves;	/* number of times that requests of this set may still be divided */
 	bool half_taken;	/* a part of a divided request was written */
-	uint64_t halves_ms;	/* until then no request is divided, because it did not help */
+	uint64_t halves_ms;	/* time until which no request is divided, as that did not help */
 	bool quota;		/* the service asked for the delay until next_ms */
 	bool undescribed;	/* it was logged that a descriptor is missing */
 	bool keeping;		/* it was logged that points go to disk */
@@ -65,7 +65,8 @@ struct sender {
 	bool sent;		/* a set was sent, so there are tracks to save */
 	bool untracked;		/* it was logged that tracks were not saved */
 	uint64_t kept_ms;	/* last time that queueing on disk was logged; 0: never */
-	uint64_t logged_ms[SENDER_DROP_COUNT]; /* last log line of each cause, plus 1; 0: never */
+	/* time of each cause's last log line, plus 1; 0: never */
+	uint64_t logged_ms[SENDER_DROP_COUNT];
 	struct disk_queue_lost lost; /* losses of the queue on disk that are in stats already */
 };
 

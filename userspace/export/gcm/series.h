@@ -71,10 +71,11 @@ struct series {
 	} value;
 };
 
+/* The monitored resource of series: the machine or container to which they belong. */
 struct series_resource {
-	const char *type;		 /* like "gce_instance"; static */
-	const char *name[SERIES_LABELS]; /* static; NULL: unused */
-	uint32_t value[SERIES_LABELS];	 /* offsets in the set's text */
+	const char *type;		 /* type of the resource, such as "gce_instance"; static */
+	const char *name[SERIES_LABELS]; /* names of its labels; static; NULL: unused */
+	uint32_t value[SERIES_LABELS];	 /* values of the labels, as offsets in the set's text */
 };
 
 struct series_set {
@@ -85,7 +86,7 @@ struct series_set {
 	struct series_distribution *distribution; /* the set owns their bounds and buckets */
 	uint32_t ndistributions, cap_distributions;
 	struct buffer text; /* offset 0 is "" */
-	uint64_t unkept;    /* points dropped: more than SERIES_SET_MAX, or no memory */
+	uint64_t unkept;    /* points dropped: over SERIES_SET_MAX, or no memory */
 };
 
 void series_set_init(struct series_set *s);

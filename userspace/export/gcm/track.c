@@ -26,12 +26,13 @@
 #define CROWDED_MS (10 * 60 * 1000)
 #define GAUGE_MS   (60 * 1000)
 
+/* The last point of a series, and how the next one is treated. */
 struct track {
 	int64_t set_start_ns;	  /* start of the last point as its set had it, before adjustment */
 	int64_t start_ns, end_ns; /* interval of the last point, as sent */
 	double value;		  /* last value of a cumulative series; a distribution: its count */
 	uint64_t seen_ms, sent_ms;
-	uint64_t fit_ms; /* until then no point of this series is sent */
+	uint64_t fit_ms; /* time until which no point of this series is sent */
 	uint8_t unfit;	 /* enum track_verdict returned until fit_ms */
 	bool restart;
 };

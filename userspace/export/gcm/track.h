@@ -10,7 +10,7 @@
 #define NS_PER_S  1000000000ll
 
 #define TRACKS_MAX	(4 * SERIES_SET_MAX)
-#define TRACKS_AHEAD_NS (300 * NS_PER_S) /* how far in the future the service accepts an end */
+#define TRACKS_AHEAD_NS (300 * NS_PER_S) /* how far in the future the service lets a point end */
 
 struct tracks;
 struct tracks *tracks_new(uint32_t spacing_ms);

@@ -45,7 +45,7 @@ struct hook {
 	char label[128];		       /* shown in logs: the path, or scheme and host */
 	char *words[HOOK_WORDS + 1];	       /* path and arguments; [0] NULL: not a command */
 	char *url;			       /* NULL: a command */
-	const char *headers[HOOK_HEADERS + 2]; /* NULL-terminated, with Content-Type */
+	const char *headers[HOOK_HEADERS + 2]; /* headers of the request, NULL-terminated */
 	char *text;			       /* memory that words, url and headers point into */
 };
 

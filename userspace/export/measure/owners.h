@@ -33,7 +33,7 @@ struct owner_job {
 struct owner_rank {
 	const struct rank_view *rank;
 	const struct job_view *job; /* NULL: none */
-	char name[EXPORT_JOB_ROOM]; /* room for job_id of a job without a name */
+	char name[EXPORT_JOB_ROOM]; /* memory for job_id if the job has no name */
 	const char *job_id;	    /* name of the job; "": none */
 	bool by_pid;		    /* series have the pid as a label, not the rank */
 	bool job_shown;		    /* this node writes series of the process's job */

@@ -8,7 +8,7 @@
 #include "userspace/export/otlp/otlp_text.h"
 
 #define NS_PER_S   1e9
-#define CUMULATIVE 2 /* metrics.proto: AGGREGATION_TEMPORALITY_CUMULATIVE */
+#define CUMULATIVE 2 /* AGGREGATION_TEMPORALITY_CUMULATIVE of metrics.proto */
 
 struct set { /* state while the points of one measure are written */
 	struct buffer *out;

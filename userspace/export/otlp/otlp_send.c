@@ -15,7 +15,7 @@
 #define NS_PER_MS    1000000ull
 #define LOG_AGAIN_MS 3600000 /* least time between two warnings about one signal */
 #define REJECTED_MAX 1e15
-#define GZIP_WINDOW  (15 + 16) /* zlib.h: the largest window, with gzip's header */
+#define GZIP_WINDOW  (15 + 16) /* zlib's windowBits: largest window (15), gzip header (16) */
 
 static uint64_t otlp_send_now_ms(void)
 {

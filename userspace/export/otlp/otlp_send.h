@@ -27,7 +27,7 @@ struct otlp_sender {
 	struct {
 		uint64_t next_ms; /* earliest time of the next request, CLOCK_MONOTONIC */
 		struct backoff backoff;
-		uint64_t logged_ms; /* last log line; 0: none */
+		uint64_t logged_ms; /* time of the last log line about an error; 0: none */
 		bool up;	    /* the last request was accepted */
 	} signal[OTLP_SIGNALS];
 	struct buffer packed;

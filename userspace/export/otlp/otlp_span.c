@@ -8,7 +8,7 @@
 #include "userspace/base/json_text.h"
 #include "userspace/export/otlp/otlp_text.h"
 
-#define KIND_INTERNAL 1 /* trace.proto: SPAN_KIND_INTERNAL */
+#define KIND_INTERNAL 1 /* SPAN_KIND_INTERNAL of trace.proto */
 #define STATUS_ERROR  2 /* STATUS_CODE_ERROR */
 
 static uint64_t otlp_span_wall_ns(const struct otlp_owner *owner, uint64_t mono_ns)

@@ -23,7 +23,7 @@ void otlp_bits(struct buffer *b, const char *key, uint32_t bits, const char *con
 	       uint32_t count);
 /* Append one field. */
 void otlp_uint64(struct buffer *b, const char *key, uint64_t value);
-/* key NULL: appends an element of an array, without a key */
+/* key NULL: appends an element of an array instead of a member */
 void otlp_span_id(struct buffer *b, const char *key, uint64_t id);
 void otlp_trace_id(struct buffer *b, const char *key, const uint64_t id[2]);
 /* Mixes all bits of a hash. Never returns 0, which is not a valid identifier. */

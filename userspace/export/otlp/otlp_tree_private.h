@@ -28,15 +28,15 @@ struct otlp_events { /* events of a span that has not ended */
 	uint64_t dropped;
 };
 
-struct otlp_done {
+struct otlp_done { /* a step that has ended */
 	uint64_t number, end_ns;
-	uint64_t sum_ns; /* time of all steps of the loop up to and including this one */
+	uint64_t sum_ns; /* time of all steps of the loop up to and including this step */
 };
 
 struct otlp_loop {
 	uint64_t first_ns, last_ns, first_step, last_step, steps;
 	uint64_t sum_ns;		  /* time of all steps */
-	struct otlp_done done[OTLP_DONE]; /* last steps; ring, indexed by `steps` */
+	struct otlp_done done[OTLP_DONE]; /* the last steps; a ring buffer, indexed by `steps` */
 	bool whole;			  /* the loop's first step was observed */
 	uint64_t left; /* steps that did not become spans, since the last that did */
 	uint64_t recent_ns[OTLP_RECENT], nrecent, slow_ns;

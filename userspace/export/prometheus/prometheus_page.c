@@ -210,7 +210,8 @@ struct buffer *page_sample(struct page *p, const char *name, const struct rank_v
 	return page_part(p, name, "", r);
 }
 
-/* Returns when the last sample began to count, in UTC; 0: unknown or not plausible. */
+/* Returns the UTC time at which the counter of the last sample started; 0: unknown or not
+ * plausible. */
 static int64_t page_since(const struct page *p)
 {
 	const struct snapshot *s = p->s;
@@ -322,7 +323,7 @@ struct buffer *page_job(struct page *p, const struct metric_family *f, const cha
 /* Reads the member that the row names. Returns false if there is no sample. */
 static bool page_member(const struct metric_family *f, const void *of, uint64_t *ret)
 {
-	*ret = 0; /* for members of fewer bytes, on a little-endian machine */
+	*ret = 0; /* clear all 8 bytes, as the member may have fewer (little-endian) */
 	memcpy(ret, (const char *)of + f->at, f->bytes);
 	return *ret || !f->sparse;
 }

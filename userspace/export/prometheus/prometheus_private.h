@@ -152,7 +152,7 @@ extern const struct metric_family_list page_loop_families;
 extern const struct metric_family_list page_monitor_families;
 extern const struct metric_family_list page_health_families;
 extern const struct metric_family_list page_own_families;  /* metrics of gp-bpf itself */
-extern const struct metric_family_list page_last_families; /* also of gp-bpf, written last */
+extern const struct metric_family_list page_last_families; /* metrics of gp-bpf, written last */
 extern const struct metric_family_list page_probe_families;
 extern const struct metric_family_list page_store_families;
 extern const struct metric_family_list page_export_families;

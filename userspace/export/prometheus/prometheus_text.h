@@ -20,7 +20,7 @@ void prometheus_text(struct buffer *out, const struct snapshot *s, enum promethe
 /* Resource use of the gp-bpf process. Members that are 0 are unknown. */
 struct prometheus_own {
 	uint64_t cpu_ns, resident_bytes, fds;
-	int64_t start_ns;  /* UTC; constant once it is known */
+	int64_t start_ns;  /* start of the process in UTC; constant once it is known */
 	uint64_t began_ns; /* CLOCK_MONOTONIC when this was read, just before the page is written */
 };
 /* Reads clocks and /proc/self. *own must be zeroed before the first call. */

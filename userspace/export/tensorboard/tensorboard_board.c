@@ -24,7 +24,7 @@ struct tb_run {
 struct tb_board {
 	char *dir; /* for messages */
 	struct tb_disk *disk;
-	struct table *runs;  /* struct tb_run by the hash of its name */
+	struct table *runs;  /* maps the hash of a run's name to its struct tb_run */
 	bool taken[TB_RUNS]; /* slots in use */
 	uint64_t puts, sent, waiting, waiting_bytes;
 	uint64_t dropped[TB_DROP_COUNT];
@@ -192,7 +192,7 @@ static struct tb_run *tb_board_run_of(struct tb_board *b, const char *name)
 	if (!r)
 		return NULL;
 	snprintf(r->name, sizeof(r->name), "%s", name);
-	while (b->taken[r->place]) /* there are as many slots as runs */
+	while (b->taken[r->place]) /* a slot is free, because there are as many slots as runs */
 		r->place++;
 	if (!table_put(b->runs, key, r)) {
 		b->taken[r->place] = true;

@@ -27,7 +27,7 @@ enum tb_drop {
 	TB_DROP_REFUSED, /* read-only, permission denied, or not a folder */
 	TB_DROP_FAILED,	 /* other error of the disk */
 	TB_DROP_MEMORY,
-	TB_DROP_CLOCK, /* wall time of the scalar unknown */
+	TB_DROP_CLOCK, /* the wall time of the scalar is unknown */
 	TB_DROP_COUNT
 };
 

@@ -155,7 +155,7 @@ static void tb_disk_folder_leave(struct files *all)
 {
 	close(all->folder);
 	all->folder = -1;
-	tb_held_free(all->held); /* scalars of the removed files */
+	tb_held_free(all->held); /* forget the scalars of the removed files */
 	all->held = NULL;
 }
 
@@ -172,7 +172,7 @@ static ssize_t disk_write_there(const void *arg, void *ret, size_t cap)
 		tb_disk_file_close(f);
 	if (f->fd < 0 && tb_disk_folder_lost(all))
 		tb_disk_folder_leave(all);
-	if (all->folder < 0) { /* folder removed, or a new helper process */
+	if (all->folder < 0) { /* the folder was removed, or this is a new helper process */
 		ssize_t err = tb_disk_open_there(arg, ret, cap);
 
 		if (err < 0)

@@ -35,7 +35,7 @@ struct held_run {
 
 struct tb_held {
 	int folder;
-	struct table *runs; /* the scalars of each run, by the hash of its name */
+	struct table *runs; /* maps the hash of a run's name to the run's scalars */
 };
 
 struct tb_held *tb_held_new(int folder)

@@ -37,7 +37,8 @@ struct tb_jobs {
 	uint32_t nheld, held_cap;
 	struct tb_rank *rank; /* ranks in the newest snapshot */
 	uint32_t nranks, ranks_cap;
-	struct tb_step *ended; /* one step of each rank that ended since the snapshot before */
+	/* for each rank that ended since the snapshot before: one of its steps */
+	struct tb_step *ended;
 	uint32_t nended, ended_cap;
 	uint64_t shown_ns; /* time of the newest snapshot */
 	struct tb_job *job,
