@@ -17,7 +17,7 @@
 
 #define COL_FACT	16
 #define SPARK_COLS	52
-#define DISRUPTIONS_MAX 20 /* disruptions listed; the others are only counted */
+#define DISRUPTIONS_MAX 20 /* limit of disruptions that are listed; the others are only counted */
 #define SILENT_S	60
 
 static const char *account_text_seconds_text(char out[WORD_MAX], double s)

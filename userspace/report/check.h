@@ -24,7 +24,7 @@ struct check_probe {
 	/* reason for any state except "attached", as text for users; "": none */
 	const char *why;
 	uint32_t hit_cost_ns; /* time of one hit on this host; 0: unknown */
-	struct gp_attach a;   /* a.library is escaped */
+	struct gp_attach a;   /* attachment of the probe; a.library is escaped */
 };
 
 struct check_runtime { /* a library of a runtime that was found in a process or file */

@@ -94,7 +94,7 @@ struct report_document {
 	/* list of struct document_rank: the ranks of the last run that has several ranks, or of the
 	 * last run if none has */
 	struct document_list ranks;
-	uint32_t attempt; /* attempt of the run whose ranks are listed */
+	uint32_t attempt; /* attempt number of the run whose ranks are listed */
 	/* number of runs on other nodes, whose time is in the ledger; 0 if the span is limited */
 	uint32_t elsewhere;
 	/* accelerator settings, and accelerator time by bucket; 0: unknown */

@@ -34,7 +34,7 @@ static double html_step_place(const struct scale *c, double ns)
 	return HIGH * (1 - (at < 0 ? 0 : at > 1 ? 1 : at));
 }
 
-/* Returns the time in ns at a height from 0 to 1. */
+/* Returns the step time in ns that a height of the chart (0 to 1) stands for. */
 static double html_step_time_at(const struct scale *c, double at)
 {
 	if (c->cut >= c->high)

@@ -211,7 +211,8 @@ static double verdict_part(const struct verdict_facts *f, int part)
 	return f->phases_known ? f->phase_ns[part] * (double)f->steps / (double)f->judged_ns : 0;
 }
 
-/* Returns the share of a step that a phase takes; part as in verdict_part(). 0: unknown. */
+/* Returns the share of a step that a phase takes. part PHASE_COUNT stands for the time in no phase.
+ * 0: unknown. */
 static double verdict_of_step(const struct verdict_facts *f, int part)
 {
 	if (part < PHASE_COUNT && !(f->phases_known & 1u << part))

@@ -99,7 +99,7 @@ struct verdict_facts {
 	struct {
 		double share;
 		int rank;
-		bool own;	  /* most of the CPU is used by the same job */
+		bool own;	  /* the process that ran most instead is of the same job */
 		char detail[160]; /* "": none */
 	} lack[TIME_CAUSE_COUNT];
 	struct {
