@@ -11,7 +11,7 @@
 #include "userspace/text/spark.h"
 #include "userspace/text/format.h"
 
-#define LEGEND_WIDTH 39 /* width of one bucket in the legend: glyph, label, time and share */
+#define LEGEND_WIDTH 39 /* columns of one bucket in the legend: glyph, label, time and share */
 
 static const enum style state_style[] = {
 	[STATE_IDLE] = STYLE_DIM,	 [STATE_STARTING] = STYLE_CYAN,
