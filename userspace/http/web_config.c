@@ -24,7 +24,7 @@ const struct web_header web_header_rows[WEB_HEADERS] = {
 struct web_reader {
 	struct web_config *c;
 	const char *dir; /* folder of the file, ending in a slash; or "" */
-	unsigned seen;	 /* bit set: rows of the table whose key was read */
+	unsigned seen;	 /* one bit for each row of the table whose key was read */
 	unsigned headers;
 	bool tls_given; /* a key that needs TLS was set */
 };

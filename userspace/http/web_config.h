@@ -62,7 +62,7 @@ struct web_config {
 struct web_header {
 	/* the value sent if the file does not set the header; NULL: none */
 	const char *name, *value;
-	const char *allowed[2]; /* NULL: any text is allowed */
+	const char *allowed[2]; /* the only values allowed; NULL: any text */
 };
 extern const struct web_header web_header_rows[WEB_HEADERS];
 
