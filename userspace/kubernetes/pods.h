@@ -54,8 +54,8 @@ struct pod {
 	char uid[40], namespace[64], name[128], node[64];
 	/* The following members say to which job the pod belongs, according to its labels,
 	 * annotations and owner. */
-	enum gp_job_from job_from;	   /* one of jobset, controller and pod */
-	char owner[24];			   /* kind of the job: "JobSet", "Job", "RayJob"... */
+	enum gp_job_from job_from; /* where the job's name is from: jobset, controller or pod */
+	char owner[24];		   /* kind of the job: "JobSet", "Job", "RayJob"... */
 	char job[GP_JOB_MAX], job_uid[40]; /* job_uid "": unknown */
 	/* number of restarts so far; -1: unknown, as for rank and world_size */
 	int attempt;

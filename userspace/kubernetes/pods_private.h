@@ -31,7 +31,7 @@ struct pods_stream {
 	struct buffer text; /* JSON of the object that is being received */
 	bool too_long;	    /* this object is longer than PODS_OBJECT_MAX: skip the rest of it */
 	uint64_t skipped, objects, bytes;
-	/* Position within a list. */
+	/* State of the parser within a list. */
 	uint32_t depth, items_depth;
 	bool quoted, escaped, inside, value;
 	char key[16];
@@ -86,7 +86,7 @@ struct pods_intervals {
 struct pods_row {
 	struct pod pod;
 	char alias[PODS_UID_MAX];
-	uint64_t list; /* number of the last list that contained the pod */
+	uint64_t list; /* serial number of the last list from the server that had the pod */
 	uint64_t gone_mono_ns;
 	bool changed;
 };
@@ -105,7 +105,7 @@ struct pods {
 	/* The following members are protected by the lock of `threads`. */
 	struct pods_row *rows[PODS_MAX];
 	uint32_t nrows;
-	uint64_t list; /* number of the list being read, or of the last one */
+	uint64_t list; /* serial number of the list being read, or of the last one */
 	bool listed;   /* a list is complete */
 	bool full_logged;
 	struct pods_view view;
