@@ -29,7 +29,7 @@
 
 /* time limit for reading library files, after which the check is incomplete */
 #define SETTLE_NS 10000000000ull
-/* time limit for the library of accelerators, in ms */
+/* time limit for the accelerators' driver library, in ms */
 #define DEVICE_MS   4000
 #define TARGETS_MAX (2 * OPTION_LIST_MAX)
 
