@@ -28,9 +28,9 @@ struct options {
 	struct option_list names, cgroups, containers,
 		pods; /* patterns that select processes (select.h) */
 	struct option_list exports;
-	struct option_list hooks;    /* items EVENT[,EVENT...]=ACTION */
+	struct option_list hooks;    /* values of --on: EVENT[,EVENT...]=ACTION */
 	struct option_list features; /* NAME=off */
-	struct option_list windows;  /* durations, of --window-length */
+	struct option_list windows;  /* values of --window-length: durations */
 	struct option_list ranges;   /* MATCH=BUCKET */
 	struct option_list spans, excludes, ats;
 	struct option_list allow, deny; /* KEY=GLOB */
