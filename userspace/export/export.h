@@ -84,7 +84,7 @@ struct exporter {
 	/* Checks the argument (NULL: none given) without opening anything. Returns 0, or -EINVAL
 	 * after one logged line. May be NULL: any argument is valid. */
 	int (*check)(const char *arg, const struct export_options *opt);
-	/* Opens the exporter; arg as for check(). Returns 0, or -errno after one logged line. */
+	/* Opens the exporter; arg: as for check(). Returns 0, or -errno after logging one line. */
 	int (*open)(void **ret_state, const char *arg, const struct export_options *opt);
 	void (*fact)(void *state, const struct fact *f);   /* may be NULL */
 	void (*snapshot)(void *state, struct snapshot *s); /* takes a reference of s; may be NULL */

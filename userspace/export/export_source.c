@@ -32,7 +32,7 @@ const char *export_usage(enum export_source source)
 	return text[source];
 }
 
-/* Returns the argument of spec (the text after ':'); NULL: none. */
+/* Returns the argument in spec (the text after ':'); NULL: there is none. */
 static const char *export_source_arg(const char *spec)
 {
 	size_t len = strcspn(spec, ":");
@@ -40,7 +40,8 @@ static const char *export_source_arg(const char *spec)
 	return spec[len] ? spec + len + 1 : NULL;
 }
 
-/* Returns the exporter of spec; NULL, after logging an error, if it cannot export this source. */
+/* Returns the exporter that spec names. If it cannot export this source, logs an error and returns
+ * NULL. */
 static const struct exporter *export_source_find(enum export_source source, const char *spec)
 {
 	const struct exporter *e = export_find(spec, strcspn(spec, ":"));

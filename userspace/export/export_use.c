@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Derives the resources that an export uses from its row and its argument, and finds exports that
+/* Finds the resources that an export uses, from its exporter and argument, and finds exports that
  * would write to the same file. */
 #include <errno.h>
 #include <limits.h>
@@ -28,8 +28,8 @@ static void export_use_real_path(const char *path, char out[PATH_MAX])
 		snprintf(out + strlen(out), PATH_MAX - strlen(out), "/%s", name);
 }
 
-/* Returns the exporter of spec; NULL: unknown. path: its argument without settings; "" if the
- * argument is not a path. */
+/* Returns the exporter that spec names; NULL: there is none. path: gets the argument without
+ * settings; "" if the argument is not a path. */
 static const struct exporter *export_use_path(const char *spec, char path[PATH_MAX])
 {
 	size_t len = strcspn(spec, ":");

@@ -20,8 +20,8 @@ struct export_worker {
 	/* The thread's lock protects all members below; never held during calls of the job. */
 	struct worker thread;
 	struct snapshot *latest; /* snapshot for the next work(); NULL: none */
-	/* the last snapshot that was too early for work(): processed at the end unless a newer one
-	 * comes; or NULL */
+	/* the last snapshot that was too early for work(), or NULL; it is processed at the end
+	 * unless a newer snapshot arrives */
 	struct snapshot *early;
 	struct export_view view;
 	uint64_t superseded;	 /* number of intervals skipped because work() took too long */
@@ -179,7 +179,7 @@ void export_worker_flush(struct export_worker *w, uint64_t within_ns)
 	bool waits;
 
 	worker_lock(&w->thread);
-	/* Do not wait if an earlier flush still runs: its disk is slow. */
+	/* Do not wait if an earlier flush still runs, because then the disk is slow. */
 	waits = w->flushed == w->asked;
 	mine = ++w->asked;
 	worker_wake(&w->thread);
@@ -208,7 +208,8 @@ void export_worker_end(struct export_worker *w, bool soon)
 	worker_unlock(&w->thread);
 }
 
-/* Returns true if another SIGINT or SIGTERM is pending (both are blocked during the end). */
+/* Returns true if SIGINT or SIGTERM was received again: both signals are blocked while gp-bpf ends,
+ * so they are pending. */
 static bool export_worker_hurried(void)
 {
 	sigset_t waiting;

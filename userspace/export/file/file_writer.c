@@ -25,14 +25,14 @@
 
 struct file_writer {
 	struct helper *helper;
-	/* The helper process is forked later, and has these two at the same addresses. */
+	/* The helper process is forked later, and has path and text at the same addresses. */
 	char *path;
 	char *text;   /* shared memory: text that the helper process is writing */
 	size_t going; /* number of bytes of `text` still to be written; 0: none */
 	off_t size;   /* size of the file in the last answer of the helper process */
 	struct file_writer_bound bound;
 	bool made;  /* file_writer_open() created the file */
-	bool again; /* the text was given to a second helper process: the first was killed */
+	bool again; /* a second helper process got the text, because the first was killed */
 };
 
 /* ---- in the helper process ------------------------------------------------------------------- */
@@ -174,8 +174,9 @@ static int file_writer_drop(const struct file_writer_bound *b, int folder, const
 	return 0;
 }
 
-/* Renames each file to the next number, up to the first number that is free; if none is, removes
- * the oldest file. Can be called again after a failure without moving or removing more files. */
+/* Renames each file to the next number, up to the first number that is free. If no number is free,
+ * removes the oldest file first. Can be called again after a failure without moving or removing
+ * more files. */
 static int file_writer_shift(const struct file_writer_bound *b, int folder, const char *name,
 			     uint64_t *ret_removed)
 {

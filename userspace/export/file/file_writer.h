@@ -35,7 +35,7 @@ struct file_writer_result {
 	uint64_t removed; /* lines of the oldest file, if it was removed to make room */
 };
 
-/* Opens path, created 0644. keep: appends to its content; else empties the file. bound may be NULL.
+/* Opens path, created 0644. keep: append to the file; false: empty it first. bound may be NULL.
  * Returns 0; -ENOTSUP: not a regular file, or a name that only this process can open (/dev/fd/3);
  * -ETIMEDOUT: the disk does not answer; -errno. Logs nothing. */
 int file_writer_open(struct file_writer **ret, const char *path, bool keep,

@@ -45,8 +45,8 @@ static int line_export_continue(struct line_export_file *file, const char *path,
 		return -ENOENT;
 	if (!config->bound.bytes || file->bytes || (err && err != -ENOENT))
 		return err;
-	/* The file is empty because it was just begun at the size limit: its last line is in the
-	 * file that was renamed. */
+	/* The file is empty because it was begun when the previous one reached the size limit. The
+	 * last line is in the previous file, which was renamed. */
 	before = line_export_read_end(file, path, true, config);
 	return before == -ENOENT ? err : before;
 }

@@ -58,14 +58,14 @@ struct line_writer {
 	char *fifo;	   /* name of the FIFO, until a process reads it */
 	uint64_t retry_ns; /* time of the next attempt to open the FIFO */
 	bool regular;	   /* a file or block device: a write takes all bytes at once */
-	bool blocking;	   /* closing waits as long as the reader reads, else until end_ns */
+	bool blocking;	   /* closing waits as long as the reader reads; false: until end_ns */
 	/* If a helper process writes: */
 	struct file_writer *file; /* NULL: this process writes */
 	struct file_writer_bound bound;
 	size_t going;	     /* bytes after `written` that the helper process is writing */
 	uint64_t asked_ns;   /* when these bytes were given to the helper process */
 	bool dead;	     /* it was logged that the disk does not answer */
-	uint64_t again_ns;   /* time of the next attempt after an error */
+	uint64_t again_ns;   /* time of the next attempt to write after an error */
 	uint64_t removed;    /* lines removed with the oldest file */
 	uint64_t gap;	     /* number of lines dropped after those in text */
 	uint64_t gap_before; /* part of gap that a predecessor could not write */

@@ -75,7 +75,7 @@ static void disk_queue_mark(struct disk_queue *s, uint64_t id, uint64_t at)
 
 	memcpy(c.magic, disk_queue_magic, sizeof(c.magic));
 	c.crc = (uint32_t)crc32(0, (const Bytef *)&c, offsetof(struct disk_queue_cursor, crc));
-	/* If the write fails, these points are sent again after the next start, and the service
+	/* If this write fails, the points are sent again after the next start, and the service
 	 * refuses them. */
 	if (s->cursor >= 0 && pwrite(s->cursor, &c, sizeof(c), 0) != sizeof(c))
 		disk_queue_close_fd(&s->cursor);
@@ -453,7 +453,7 @@ void disk_queue_lost(const struct disk_queue *s, struct disk_queue_lost *ret)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The rest of the first segment cannot be read: counts and skips it. */
+/* Counts and skips the rest of the first segment, which cannot be read. */
 static void disk_queue_segment_damaged(struct disk_queue *s)
 {
 	s->lost.damaged++;

@@ -7,8 +7,8 @@
 
 #include "userspace/export/gcm/series.h"
 
-/* Limits of one request: series as in metric_service.proto, and bytes of its body (Google's own C
- * client stays below 512,000). */
+/* Limits of one request: the service's limit of series (metric_service.proto), and the bytes of the
+ * body (Google's own C client stays below 512,000). */
 #define REQUEST_SERIES 200
 #define REQUEST_BYTES  500000
 

@@ -508,7 +508,7 @@ void gcm_library_answer(struct series_set *out, const struct goodput_answer *ans
 
 /* ---- from a job that runs here --------------------------------------------------------------- */
 
-/* Returns the loop that makes the job's steps; NULL: unknown. */
+/* Returns the training loop of the job's reference rank; NULL: unknown. */
 static const struct loop_view *rows_reference_loop(const struct snapshot *s,
 						   const struct job_view *j)
 {

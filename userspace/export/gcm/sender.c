@@ -49,9 +49,9 @@ static bool sender_is_cumulative(const struct series *p)
 	return p->row->kind == SERIES_CUMULATIVE && !p->row->library;
 }
 
-/* Returns true if a cumulative point is omitted because a backlog exists and the point is less than
- * two spacings after the previous one: else the backlog would never end. Nothing is lost, because
- * the next sum includes it. */
+/* While points wait on disk, a series gets at most one new cumulative point in two spacings, or the
+ * backlog would never end. Returns true if this point must be omitted. Nothing is lost, because the
+ * next sum includes it. */
 static bool sender_too_dense(struct sender *s, const struct series *p, uint64_t key)
 {
 	int64_t end_ns = s->behind && sender_is_cumulative(p) ? tracks_end_ns(s->tracks, key) : 0;
@@ -242,7 +242,8 @@ static bool sender_descriptors_make(struct sender *s, uint64_t timeout_ms)
 		request_descriptor(&body, d->row, s->opt.prefix, s->opt.project);
 		err = sender_post(s, path.data, &body, timeout_ms, &reply, why, sizeof(why));
 		if (err == -EAGAIN || err == -EACCES) {
-			/* Without a token, sending points fails, too, and is counted there. */
+			/* Without a token, sending points fails, too, and the failure is counted
+			 * then. */
 			next = false;
 			sender_trouble(s, why);
 			s->stats.up = false;

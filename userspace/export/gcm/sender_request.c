@@ -123,7 +123,7 @@ int sender_post(struct sender *s, const char *path, const struct buffer *body, u
 struct sum {
 	uint64_t written, again, alone;
 	uint64_t arrived; /* points that an earlier request had written */
-	/* most points in the requests that this one is divided into; 0: not divided */
+	/* most points in each part of a request that is divided; 0: the request is not divided */
 	uint8_t most;
 	bool found; /* the request has one point, which made larger requests fail */
 	uint64_t dropped[SENDER_DROP_COUNT];
@@ -255,8 +255,8 @@ static bool request_conclude(struct sender *s, const struct answer *a, const str
 	return !s->pace_ms;
 }
 
-/* Handles a request without a token. -EAGAIN: its points stay, to be retried; else they are
- * dropped. Returns true if the next request may be tried. */
+/* Handles a request without a token. -EAGAIN: the request's points are kept for a retry; other
+ * errors: they are dropped. Returns true if the next request may be tried. */
 static bool sender_request_without_token(struct sender *s, struct batch *p, const uint32_t *item,
 					 uint32_t n, int err, const char *why)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* track.c - remembers the last point of each series, so that the service accepts the next.
- * Contract: google/monitoring/v3/common.proto, TimeInterval: the end of a point is later than that
- * of the point before it; a cumulative point has the same start as the one before or, after its
- * value decreased, a start after the previous end. */
+/* track.c - remembers the last point of each series, so that the service accepts the next. The
+ * service's rules (google/monitoring/v3/common.proto, TimeInterval): a point ends later than the
+ * previous point of its series. A cumulative point has the same start as the previous point or, if
+ * its value decreased, a start after the previous point's end. */
 #include "userspace/export/gcm/track.h"
 
 #include <errno.h>

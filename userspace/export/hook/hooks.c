@@ -205,7 +205,7 @@ static int hooks_thread_open(struct hooks *hs, struct hook_thread *t, const char
 
 	t->hooks = hs;
 	worker_init(&t->worker);
-	hs->count++; /* a partly opened hook is closed with the others */
+	hs->count++; /* count it now, so that a partly opened hook is closed, too */
 	err = hook_parse(&t->hook, spec);
 	if (err)
 		return err;

@@ -123,7 +123,7 @@ static void owners_take_rank(struct owners *o, const struct candidate *c)
 }
 
 /* Selects the first training process of each job's last run, even if it has ended and others
- * continue: with the counts of another rank, the job's counters would seem to increase. */
+ * continue. With another rank, the job's counters would seem to increase. */
 static void owners_take_first(struct owners *o)
 {
 	const struct snapshot *s = o->snapshot;

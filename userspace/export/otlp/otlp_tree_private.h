@@ -71,7 +71,8 @@ struct otlp_process {
 	uint64_t attempts; /* checkpoints begun */
 	uint64_t saves;	   /* checkpoints written */
 	uint64_t first_save_ns, last_save_ns;
-	/* number and times of checkpoints that blocked a step */
+	/* syncs: number of checkpoints that blocked a step; the others: sum, least and greatest of
+	 * their times */
 	uint64_t syncs, sync_ns, sync_least_ns, sync_most_ns;
 	struct otlp_evaluations validation, testing;
 	uint32_t range_left[OTLP_NAMES];
@@ -113,8 +114,8 @@ void otlp_loop_step(struct otlp_tree *t, struct otlp_process *p, const struct fa
  * NULL: not among the last OTLP_DONE steps. */
 const struct otlp_done *otlp_done_step(const struct otlp_process *p, uint64_t number);
 const struct otlp_done *otlp_done_by(const struct otlp_process *p, uint64_t ns);
-/* Sends the held spans, except those that end after the loop's last step so far. all: sends these,
- * too, because no later step will come. */
+/* Sends the held spans, except those that end after the loop's last step so far. all: send the
+ * excepted spans, too, because no later step will come. */
 void otlp_held_settle(struct otlp_tree *t, struct otlp_process *p, bool all);
 void otlp_loop_end(struct otlp_tree *t, struct otlp_process *p, uint32_t loop, bool unfinished);
 
