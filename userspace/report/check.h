@@ -84,8 +84,8 @@ void check_classify_host(const struct check_host *h, struct check_host_verdict *
  * nothing is attached to a file. */
 const char *check_state_name(const struct check_target *t, const struct check_probe *p);
 
-/* These append to out. cols: width of the terminal, at which lines are wrapped; 0: no limit. color:
- * use ANSI colours. */
+/* The following functions append to out. cols: width of the terminal, at which lines are wrapped;
+ * 0: no limit. color: use ANSI colours. */
 void check_text_host(struct buffer *out, const struct check_host *h, int cols, bool color);
 void check_text_targets(struct buffer *out, const struct check_target *targets, size_t n, int cols,
 			bool color);

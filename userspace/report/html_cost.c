@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* html_cost.c - the page's throughput, accelerator time and cost. Unknown figures are not shown. */
+/* html_cost.c - the parts of the page about throughput, accelerator time and cost. Figures that are
+ * unknown are not shown. */
 #include <stdio.h>
 
 #include "userspace/report/html_private.h"
