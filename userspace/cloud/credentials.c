@@ -41,8 +41,8 @@ void credentials_free(struct credentials *c)
 
 /* ---- the file */
 
-/* Reads a file. Does not block if path names a pipe. Returns the number of bytes; -EFBIG: it is too
- * long; -EINVAL: it is not a regular file; or another -errno. */
+/* Reads a file, without blocking if path names a pipe. Returns the number of bytes; -EFBIG: the
+ * file is too long; -EINVAL: path is not a regular file; or another -errno. */
 static ssize_t credentials_slurp(const char *path, char *text, size_t cap)
 {
 	int fd = path_open(path, O_RDONLY, 0), err = 0;

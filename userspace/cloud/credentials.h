@@ -30,12 +30,12 @@ struct credentials {
 	char project[64], quota[64];
 };
 
-/* Reads the first of these files that exists: the one named by GOOGLE_APPLICATION_CREDENTIALS, the
- * default one in $CLOUDSDK_CONFIG or ~/.config/gcloud, the default one in /etc/google/auth. Returns
- * 0; -ENOENT: there is none; -EACCES: the file cannot be used, why has the reason; -ENOMEM. The
- * caller frees *ret in every case. */
+/* Reads the first of these files that exists: the one named by GOOGLE_APPLICATION_CREDENTIALS, or
+ * application_default_credentials.json in $CLOUDSDK_CONFIG or ~/.config/gcloud, or in
+ * /etc/google/auth. Returns 0; -ENOENT: none exists; -EACCES: the file cannot be used, and `why`
+ * gets the reason; -ENOMEM. The caller frees *ret in every case. */
 int credentials_find(struct credentials *ret, char *why, size_t len);
-/* Like credentials_find(), but reads the file at path. -ENOENT: it does not exist. */
+/* Like credentials_find(), but reads the file at path. Returns -ENOENT if it does not exist. */
 int credentials_read(struct credentials *ret, const char *path, char *why, size_t len);
 void credentials_free(struct credentials *c); /* overwrites secrets before freeing their memory */
 /* Like cJSON_Delete(), but overwrites the strings of an object first, because they may be

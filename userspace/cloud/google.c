@@ -139,7 +139,8 @@ static bool google_take_token(struct google *g, const cJSON *json, uint64_t aske
 }
 
 /* Copies the description of an error from a reply such as {"error": "invalid_grant",
- * "error_description": "..."}. Empty if it contains one of the secrets that were sent. */
+ * "error_description": "..."}. Writes "" if the description contains one of the secrets that were
+ * sent. */
 static void google_tell_error(const cJSON *json, const char *const *secrets, char *out, size_t len)
 {
 	const char *error = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "error"));

@@ -35,8 +35,8 @@ void jwt_base64(struct buffer *out, const void *data, size_t len)
 	}
 }
 
-/* Gives no passphrase, so that keys with one are refused: there may be no terminal to ask for
- * it. */
+/* OpenSSL calls this for a passphrase. Gives none, so that keys with a passphrase are refused:
+ * there may be no terminal to ask for it. */
 static int jwt_no_passphrase(char *buf, int size, int writing, void *ctx)
 {
 	(void)buf;

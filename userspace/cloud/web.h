@@ -34,8 +34,8 @@ struct web_request {
 	bool direct;	    /* do not use a proxy; for the metadata server */
 	const char *socket; /* path of a unix socket to which to connect, instead of the host in
 			       url; NULL: none */
-	/* File with the only trusted certificates, read again after a minute; NULL: use the lists
-	 * named at the top. */
+	/* File with the only trusted certificates, read again after a minute; NULL: trust the
+	 * system's list, or that of CURL_CA_BUNDLE or SSL_CERT_FILE. */
 	const char *ca_file;
 	bool unverified; /* do not verify the server's certificate */
 	/* called with the body of a reply with status 200, of any length; NULL: store the body in
