@@ -38,8 +38,8 @@ struct pods_config {
 };
 
 struct pod_container {
-	/* Name of the container in the pod, and id of its running or else last instance, without
-	 * "containerd://". "": it has not started yet. */
+	/* Name of the container in the pod. id: of the running instance, or else of the last one,
+	 * without "containerd://"; "": it has not started yet. */
 	char name[64], id[65];
 	int64_t started_ns, finished_ns; /* UTC; 0: not known, or not yet */
 	/* end of the last instance that ended, to which exit_code and reason belong */
@@ -67,7 +67,8 @@ struct pod {
 	 * was noticed. */
 	int64_t deleted_ns;
 	bool gone; /* the pod is no longer in the server's list */
-	/* "Running"...; reason of the phase, such as "Evicted" or "PreemptionByScheduler" */
+	/* phase: "Running"...; reason: reason of the phase, such as "Evicted" or
+	 * "PreemptionByScheduler" */
 	char phase[16], reason[64];
 	/* The condition DisruptionTarget is true; then `reason` is the reason of this condition. */
 	bool disrupted;
