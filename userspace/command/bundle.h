@@ -11,7 +11,7 @@
 #include "userspace/base/buffer.h"
 #include "userspace/command/bundle_mask.h"
 
-/* limit for all files of a bug report together, before compression */
+/* size limit in bytes of all files of a bug report together, before compression */
 #define BUNDLE_BYTES	  (16u << 20)
 #define BUNDLE_FILE_BYTES (6u << 20)
 #define BUNDLE_FILES	  24

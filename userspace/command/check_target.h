@@ -12,7 +12,7 @@ struct probe_table;
 struct check_find {
 	const struct probe_table *table;
 	struct loader *loader; /* used to measure the cost of probes; NULL: costs are unknown */
-	/* malloc'd; error: why the target could not be checked, NULL: it was */
+	/* malloc'd; error: why the target could not be checked; NULL: it was checked */
 	char *name, *error;
 	uint32_t pid;
 	struct buffer probes;	/* array of struct check_probe */

@@ -196,8 +196,8 @@ static int cmd_report_compare(struct store *st, const struct options *o, struct 
 	return err;
 }
 
-/* Checks --max-regression. Returns 0; -ERANGE: the run is slower than allowed; -ENODATA after one
- * line: there was nothing to compare. */
+/* Checks --max-regression. Returns 0; -ERANGE: the run is slower than allowed; -ENODATA after
+ * logging one line: there is no run to compare with. */
 static int cmd_report_regression(const struct options *o, const struct report_document *s)
 {
 	const struct compare_answer *a = s->compared ? &s->compared->answer : NULL;

@@ -129,8 +129,8 @@ static void completion_put_probes(struct completion *c, size_t keep)
 	probe_table_free(t);
 }
 
-/* Returns the offset of the part that the user replaces: of FILE in "json:FILE"; the length if
- * there is no such part, as in "durable". */
+/* Returns the offset of the part that the user replaces, such as FILE in "json:FILE"; the length of
+ * `choice` if there is no such part. */
 static size_t completion_choice_open(const char *choice)
 {
 	size_t len = strcspn(choice, ":=");
