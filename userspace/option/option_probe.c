@@ -28,7 +28,7 @@ static int probes_find(const struct options *o, struct probe_table **ret, bool *
 		}
 	}
 	*ret_only = true;
-	if (o->probes) /* no installed files: --probes must name all probe files */
+	if (o->probes) /* without installed files, --probes must name all probe files */
 		return probe_table_load(ret, o->probes);
 	log_error("no installed probe files found; name their folder with --probes DIR");
 	return -ENOENT;
