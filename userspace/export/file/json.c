@@ -18,7 +18,7 @@
 #define KEEP_USUAL   3
 #define KEEP_MOST    1000
 #define SERVICE_SIZE (256ull << 20) /* default size limit of a file (size=) in a service */
-#define LINES_BYTES  65536	    /* number of bytes read at the start and at the end of a file */
+#define LINES_BYTES  65536	    /* bytes read from the start and the end of a file */
 
 struct json_export {
 	struct line_export lines;

@@ -19,10 +19,10 @@
 
 #define NS_PER_MS   1000000ull
 #define NS_PER_S    1000000000ull
-#define BATCH_BYTES (64u << 10) /* bytes of lines that are collected before a write */
+#define BATCH_BYTES (64u << 10) /* lines are written when they have this number of bytes */
 
 /* Limits when this process writes; times are the longest waits for the reader of a pipe or FIFO. */
-#define BACKLOG_BYTES (16u << 20) /* most unwritten bytes that are kept */
+#define BACKLOG_BYTES (16u << 20) /* limit of unwritten bytes that are kept */
 #define FULL_WAIT_MS  1000	  /* wait when BACKLOG_BYTES are kept */
 #define CLOSE_WAIT_MS 5000	  /* wait of a blocking writer for each write at the end */
 #define FIFO_WAIT_MS  2000	  /* wait of a blocking writer for a process that reads the FIFO */

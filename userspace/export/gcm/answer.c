@@ -16,9 +16,9 @@
 #include "userspace/base/log.h"
 
 /* Limits for reading an answer. */
-#define DETAILS_MAX 64	    /* elements of "details"; further ones are ignored */
+#define DETAILS_MAX 64	    /* limit of elements of "details"; further ones are ignored */
 #define RETRY_MAX_S 86400.0 /* limit of the service's retry delay, in seconds */
-#define SEGMENT_MAX 4096    /* bytes of one statement in an error message */
+#define SEGMENT_MAX 4096    /* limit of one statement in an error message, in bytes */
 
 /* Error codes of google/rpc/code.proto. */
 enum rpc_code {

@@ -528,7 +528,8 @@ static const struct loop_view *rows_reference_loop(const struct snapshot *s,
 
 /* Returns the step time deviation in seconds, as the library computes it. Up to 100 steps it is the
  * mean deviation, then the 90th percentile of the last 100 steps. From 1,100 steps on the usual
- * deviation is subtracted; gp-bpf takes the MAD of the last 1,024 steps for it. */
+ * deviation is subtracted; gp-bpf uses the median absolute deviation of the last 1,024 steps for
+ * it. */
 static double rows_live_deviation(const struct loop_view *l)
 {
 	double ideal_s = (double)l->time.ideal_ns / ROWS_NS_PER_S, s[SNAPSHOT_RECENT], metric;

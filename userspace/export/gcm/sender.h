@@ -52,8 +52,8 @@ struct sender_options {
 	X(invalid)     /* refused for another reason (400), or not valid and so not sent */        \
 	X(denied)      /* 401, 403 */                                                              \
 	X(missing)     /* 404: the project does not exist */                                       \
-	X(quota)       /* 429 or RESOURCE_EXHAUSTED until newer points replaced it */              \
-	X(unavailable) /* 5xx or network error until newer points replaced it */                   \
+	X(quota)       /* refused (429, RESOURCE_EXHAUSTED) until newer points replaced it */      \
+	X(unavailable) /* 5xx or network errors until newer points replaced it */                  \
 	X(garbage)     /* the service's answer is not valid */                                     \
 	X(unkept)      /* more series than a set can hold */                                       \
 	X(closing)     /* not sent before gp-bpf ended */

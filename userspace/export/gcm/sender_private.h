@@ -29,7 +29,7 @@ struct sender_env {
 int sender_open_with(struct sender **ret, const struct sender_options *o,
 		     const struct sender_env *env);
 
-#define ROWS_MAX 64 /* most kinds of series for which gp-bpf makes a descriptor */
+#define ROWS_MAX 64 /* limit of the kinds of series with a descriptor */
 
 struct descriptor {
 	const struct series_row *row;

@@ -36,9 +36,9 @@ extern const char *const hook_event_name[HOOK_EVENTS];
 enum hook_event hook_event_of(const struct fact *f);
 
 #define HOOKS_MAX	16
-#define HOOK_WORDS	32   /* path and arguments */
-#define HOOK_HEADERS	8    /* most headers in a file */
-#define HOOK_ACTION_MAX 4096 /* most bytes of an action, or of its file */
+#define HOOK_WORDS	32   /* limit of the words of a command: path and arguments */
+#define HOOK_HEADERS	8    /* limit of headers in a file */
+#define HOOK_ACTION_MAX 4096 /* limit of an action, or of its file, in bytes */
 
 struct hook {
 	unsigned int events;		       /* one bit for each enum hook_event */

@@ -25,8 +25,8 @@
 #include "userspace/base/log.h"
 
 #define NICE	  5
-#define NAME_ROOM 320 /* most bytes of an environment variable */
-#define KEPT	  200 /* most bytes of a command's output that are logged */
+#define NAME_ROOM 320 /* limit of an environment variable in bytes */
+#define KEPT	  200 /* limit of bytes of a command's output that are logged */
 #define FIRST_FD  10  /* descriptors are moved here first, away from 0, 1 and 2 */
 #define NS_PER_MS 1000000ull
 

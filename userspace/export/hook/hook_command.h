@@ -14,7 +14,7 @@
 #define HOOK_LIMIT_NS 10000000000ull /* time limit of a hook */
 /* time for a command to end after SIGTERM, and again after SIGKILL */
 #define HOOK_GRACE_NS 1000000000ull
-#define HOOK_OUTPUT   (1u << 20) /* most bytes of output that are read */
+#define HOOK_OUTPUT   (1u << 20) /* limit of bytes of output that are read */
 #define HOOK_GROUPS   64
 #define HOOK_WHY_MAX  300
 

@@ -24,8 +24,8 @@
 #define NS_PER_S    1000000000ull
 #define FLUSH_NS    (10 * NS_PER_S)
 #define REPLAY_MS   30000      /* a replay gives up after this time without an answer */
-#define BATCH_SPANS 512	       /* most spans in a request: the specification's default */
-#define BATCH_BYTES (1u << 20) /* most bytes of spans in a request */
+#define BATCH_SPANS 512	       /* limit of spans in a request: the specification's default */
+#define BATCH_BYTES (1u << 20) /* limit of the bytes of spans in a request */
 #define NAP_MS	    50	       /* a sleeping thread checks for cancellation this often */
 
 #define DROPS(X)                                                                                   \

@@ -13,8 +13,7 @@
 #define OTLP_QUEUE_BYTES (16u << 20)
 
 struct otlp_queue;
-/* spans, bytes: the most that the queue keeps; 0: the defaults above. Returns NULL when there is no
- * memory. */
+/* spans, bytes: limits of the queue; 0: the defaults above. Returns NULL if there is no memory. */
 struct otlp_queue *otlp_queue_new(uint32_t spans, size_t bytes);
 void otlp_queue_free(struct otlp_queue *q);
 /* Adds a copy of one span's JSON. A span that is longer than the whole queue, or for which there is

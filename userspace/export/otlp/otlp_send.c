@@ -13,7 +13,7 @@
 #include "userspace/export/otlp/otlp_text.h"
 
 #define NS_PER_MS    1000000ull
-#define LOG_AGAIN_MS 3600000 /* least time between two warnings about one signal */
+#define LOG_AGAIN_MS 3600000 /* least time between two warnings about one signal, in ms */
 #define REJECTED_MAX 1e15
 #define GZIP_WINDOW  (15 + 16) /* zlib's windowBits: largest window (15), gzip header (16) */
 

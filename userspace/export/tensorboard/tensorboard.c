@@ -22,7 +22,7 @@
 #define INTERVAL_MAX_S 3600
 #define FLUSH_NS       (9 * NS_PER_S / 2) /* time limit of the last write, before it is cancelled */
 #define SAVE_NS	       (NS_PER_S / 2)	  /* longest wait for a slow disk when the state is saved */
-#define QUEUE_STEPS    32768 /* most queued steps: 64 ranks at 10 steps/s make 19,200 in 30 s */
+#define QUEUE_STEPS    32768 /* limit of queued steps: 64 ranks at 10 steps/s make 19,200 in 30 s */
 #define INTERVAL_WORD  ",interval="
 
 struct tensorboard {

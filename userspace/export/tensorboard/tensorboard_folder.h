@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TB_NAME_MAX 96	/* bytes of one folder's name */
-#define TB_RUN_MAX  224 /* bytes of the path below the user's folder */
+#define TB_NAME_MAX 96	/* limit of a folder's name in bytes */
+#define TB_RUN_MAX  224 /* limit of the path below the user's folder in bytes */
 
 /* Writes a safe folder name for any text: letters, digits, '.', '_' and '-'. If other characters
  * were replaced, a hash of the whole text is added. */

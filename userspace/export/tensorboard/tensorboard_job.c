@@ -14,7 +14,7 @@
 #define NS_PER_S   1e9
 #define CUSTOM	   "CUSTOM_BADPUT_EVENTS."
 #define DEVIATION  "step_deviation"
-#define HELD_MAX   32768 /* most steps that wait for the ideal step time of their rank */
+#define HELD_MAX   32768 /* limit of steps that wait for the ideal step time of their rank */
 #define HELD_SOME  1024	 /* in a replay, a snapshot is taken when this many steps wait */
 #define STEP_TIME  "performance/step_time_seconds"
 #define STEP_QUEUE "performance/step_queued_seconds"

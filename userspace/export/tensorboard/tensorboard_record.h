@@ -11,7 +11,7 @@
 #include "userspace/base/buffer.h"
 
 #define TB_FRAME   16  /* bytes that a record adds to its data */
-#define TB_TAG_MAX 192 /* bytes of a tag, with its NUL; longer tags are cut */
+#define TB_TAG_MAX 192 /* limit of a tag in bytes, with its NUL; longer tags are cut */
 
 struct tb_scalar {
 	const char *tag;     /* any bytes: invalid text is written as '?' */

@@ -15,7 +15,7 @@
 
 #define TRACKS_MAX    8192
 #define TRACK_KEEP_NS 600000000000ull
-#define TRACK_OWN     1 /* number of gp-bpf's own track */
+#define TRACK_OWN     1 /* track number of the track of gp-bpf itself */
 #define TRACK_LANES   4 /* lanes of one kind; a span that finds none free gets no lane */
 
 /* First lane of each kind. Steps, their phases and their blocked times have one lane for each
