@@ -65,8 +65,8 @@ static void json_badput(struct buffer *out, const struct goodput_part *p,
 
 	json_open(out, percent ? "badput_pct" : "unproductive_time_s", '{');
 	for (int i = 0; i < BADPUTS; i++) {
-		/* The goodput library lacks hangs and unobserved time: write these two only if they
-		 * are not 0. */
+		/* Hangs and unobserved time are badputs of gp-bpf only, not of the goodput library:
+		 * write them only if they are not 0. */
 		bool ours = i == BADPUT_HANG || i == BADPUT_UNOBSERVED;
 
 		if (!(has & 1u << i) || (ours && value[i] == 0))

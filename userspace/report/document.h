@@ -23,7 +23,8 @@
 
 #define DOCUMENT_LIST	    1024
 #define DOCUMENT_CAVEATS    24
-#define DOCUMENT_CAVEAT_MAX 480 /* bytes of a caveat; the longest contains a job's name */
+#define DOCUMENT_CAVEAT_MAX 480 /* limit of a caveat in bytes; the longest contains a job's name   \
+				 */
 
 struct document_run {
 	struct store_run run;

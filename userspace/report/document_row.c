@@ -80,7 +80,7 @@ static const char *document_row_size(char *out, size_t len, const struct store_h
 	char size[WORD_MAX], lasted[WORD_MAX];
 
 	*out = '\0';
-	if (!h->size_ns && h->over) /* An error has no duration. */
+	if (!h->size_ns && h->over) /* errors end without a duration */
 		return out;
 	clock_duration(size, WORD_MAX, h->size_ns);
 	if (!strcmp(h->kind, "fail_slow"))

@@ -22,8 +22,9 @@ struct report_times {
 /* Fill *ret. ideal_ns: result of report_ideal_ns(); 0: unknown. */
 void report_times_of_sketch(struct report_times *ret, const struct sketch *t, uint64_t ideal_ns);
 void report_times_of_view(struct report_times *ret, const struct deviation_view *t);
-/* Returns the mean of the times up to median + 3 MAD, in ns. It is computed from the classes of a
- * sketch (model/time/deviation.h uses single times). 0: fewer than 3 times. */
+/* Returns the mean, in ns, of the times up to the median plus three median absolute deviations. It
+ * is computed from the classes of a sketch (model/time/deviation.h uses single times). 0: fewer
+ * than 3 times. */
 uint64_t report_ideal_ns(const struct sketch *times);
 /* Appends "step_time": {...}, with deviations only if `spread` is set. */
 void report_times_json(struct buffer *out, const struct report_times *t);

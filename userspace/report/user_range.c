@@ -10,7 +10,7 @@
 #include "userspace/text/format.h"
 
 #define RANGES_SHOWN  8
-#define FIGURES_SHOWN 16 /* limit of lines, one for each Stat of torch's monitoring */
+#define FIGURES_SHOWN 16 /* limit of lines; each line shows one Stat of torch.monitor */
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
 
