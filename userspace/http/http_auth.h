@@ -13,9 +13,9 @@
 
 #include "userspace/http/web_config.h"
 
-#define HTTP_AUTH_WAITING 16 /* most passwords in the queue */
-#define HTTP_AUTH_ADDRESS 4  /* most passwords in the queue from one address */
-/* bytes of "Basic ..."; a longer header is refused as a wrong password */
+#define HTTP_AUTH_WAITING 16 /* limit of passwords in the queue */
+#define HTTP_AUTH_ADDRESS 4  /* limit of passwords in the queue from one address */
+/* limit of the header's value "Basic ..." in bytes; a longer one is refused as a wrong password */
 #define HTTP_AUTH_TEXT	 1024
 #define HTTP_AUTH_DIGEST 32
 

@@ -9,7 +9,7 @@
 
 #include "userspace/http/web_config.h"
 
-#define HTTP_PEM_MAX (1 << 20) /* bytes of a PEM file */
+#define HTTP_PEM_MAX (1 << 20) /* limit of a PEM file in bytes */
 
 struct http_tls;
 /* Reads certificate, key and CA. Returns 0, or -errno after logging one line. c may be freed

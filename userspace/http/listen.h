@@ -32,7 +32,7 @@ int listen_check(const char *where);
 /* Opens a unix socket for this user only. The caller logs the error: -ENAMETOOLONG,
  * -EADDRINUSE... */
 int listen_open_own(struct listen_socket *ret, const char *path);
-/* Removes the socket file if it is still ours; does not close the descriptor. */
+/* Removes the socket file if this process created it; does not close the descriptor. */
 void listen_remove(const struct listen_socket *l);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #define WEB_USERS    64
-#define WEB_NAMES    32 /* most client names, cipher suites or curves in a list */
+#define WEB_NAMES    32 /* limit of client names, cipher suites or curves in a list */
 #define WEB_HEADERS  5
 #define WEB_HASH_LEN 60 /* length of a bcrypt hash */
 #define WEB_COST_MIN 4
