@@ -11,7 +11,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/log.h"
 
-#define NODE_MAX 253 /* longest name of a node (RFC 1123) */
+#define NODE_MAX 253 /* limit of a node's name in bytes (RFC 1123) */
 
 const struct pods_intervals pods_usual_intervals = {
 	.backoff = {.first_ns = 1000000000, .most_ns = 60000000000, .least_ns = 100000000},

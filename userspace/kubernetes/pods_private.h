@@ -17,7 +17,7 @@
 #define PODS_PAGE     250 /* pods requested for each page of a list; most nodes have fewer */
 /* longest resourceVersion that is accepted; usually it has only digits */
 #define PODS_VERSION_MAX 128
-#define PODS_TOKEN_MAX	 4096 /* longest "continue" token of a page that is accepted */
+#define PODS_TOKEN_MAX	 4096 /* limit of a page's "continue" token in bytes */
 #define PODS_GONE_S	 600  /* how long a pod stays known after its deletion, in seconds */
 #define PODS_NOTICES	 256  /* limit of events that wait until the caller fetches them */
 #define PODS_SIGNALS	 32   /* limit of signs of trouble that a node has at the same time */

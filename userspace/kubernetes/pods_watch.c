@@ -12,7 +12,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/kubernetes/pods_private.h"
 
-#define WATCH_PAGES 64 /* most pages of a list that are read */
+#define WATCH_PAGES 64 /* limit of the pages of a list that are read */
 /* seconds; a watch that ends earlier without an event counts as a failure */
 #define WATCH_BRIEF_S 1.0
 
