@@ -27,7 +27,7 @@ enum bundle_kind {
 
 struct bundle_file {
 	const char *name;
-	char from[160]; /* where the text is from, as shown to users */
+	char from[160]; /* origin of the text, as shown to users */
 	char note[200]; /* why the file is empty or incomplete; "": it is complete */
 	size_t masked;	/* number of texts that were masked */
 	struct buffer text;
