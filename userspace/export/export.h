@@ -67,8 +67,8 @@ enum export_place { EXPORT_ELSEWHERE, EXPORT_TO_FILE, EXPORT_TO_FOLDER };
 struct exporter {
 	const char *name, *help; /* --export NAME[:ARG] */
 	const char *spec[2];	 /* values of --export that the shell completes: "json:FILE" */
-	/* Values of --export for its help, by source; NULL: this exporter does not support the
-	 * source. */
+	/* How the help for --export shows this exporter, for each source; NULL: this exporter does
+	 * not support the source. */
 	const char *usage[EXPORT_SOURCES];
 	/* Whether the argument is the path of a file or folder, and the settings that may follow
 	 * the path, like ",size=". */

@@ -185,7 +185,7 @@ static int64_t sender_due_ns(struct sender *s, const struct series_set *set, con
 #define TRIES	 5
 #define AGAIN_MS 60000
 
-/* Adds the rows of the set whose descriptor was not made yet to the list. */
+/* Adds the rows of the set that have no descriptor yet to the list of descriptors to make. */
 static void sender_descriptors_want(struct sender *s, const struct series_set *set)
 {
 	const struct series_row *before = NULL;
@@ -268,7 +268,7 @@ static bool sender_descriptors_make(struct sender *s, uint64_t timeout_ms)
 /* Pause between requests with points from disk: after an outage many nodes send them at once. */
 #define CATCH_UP_MS   2000
 #define KEEP_TOLD_MS  (3600 * 1000) /* time between log lines about points on disk */
-#define HALVES_MAX    16   /* divisions of refused requests of a set: finds 2 bad points in 200 */
+#define HALVES_MAX    16   /* limit of divisions for a set: enough to find 2 bad points in 200 */
 #define LAST_SPARE_MS 1000 /* time reserved for the last request before the deadline */
 
 /* ---- opening and closing --------------------------------------------------------------------- */

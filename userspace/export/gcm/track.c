@@ -121,7 +121,8 @@ enum track_verdict tracks_ask(struct tracks *t, const struct series_set *set, st
 	return TRACK_FIT;
 }
 
-/* Returns the track of a series, new if there is none. NULL: no memory, or TRACKS_MAX. */
+/* Returns the track of a series, new if there is none. NULL: no memory, or there are TRACKS_MAX
+ * tracks. */
 static struct track *track_of(struct tracks *t, uint64_t key)
 {
 	struct track *k = table_get(t->table, key);

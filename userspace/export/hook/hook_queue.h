@@ -36,7 +36,9 @@ struct hook_queue { /* zeroed: empty */
 	uint64_t puts;
 	uint32_t waiting;
 	uint64_t superseded,
-		full; /* messages replaced by newer ones, and dropped because no slot was free */
+		/* superseded: messages replaced by newer ones; full: dropped because no slot was
+		 * free */
+		full;
 };
 
 /* Copies the message. Returns 0, -ENOMEM, or -ENOSPC (counted in full). */

@@ -29,7 +29,8 @@ enum measure_type {
 	MEASURE_TIMES, /* a distribution of step times */
 };
 
-/* Rules for the label of a series that does not identify its owner. */
+/* Rules for a measure's own label, which a series has besides the labels that identify its
+ * owner. */
 enum measure_label_rule {
 	MEASURE_LABEL_FIXED,
 	/* The label of a series changes with the value, and is absent at times. Exporters whose

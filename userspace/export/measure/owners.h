@@ -41,7 +41,8 @@ struct owner_rank {
 
 struct owners {
 	const struct snapshot *snapshot;
-	struct owner_job *jobs; /* running jobs first, then in the snapshot's order; so are ranks */
+	/* jobs and ranks are in the snapshot's order, but running ones first */
+	struct owner_job *jobs;
 	struct owner_rank *ranks;
 	size_t njobs, nranks;
 	/* Number of jobs and processes without series: the limit was reached (no_room), or another

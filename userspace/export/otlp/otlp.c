@@ -28,6 +28,7 @@
 #define BATCH_BYTES (1u << 20) /* limit of the bytes of spans in a request */
 #define NAP_MS	    50	       /* a sleeping thread checks for cancellation this often */
 
+/* Reasons why spans and points are dropped, which are counted separately. */
 #define DROPS(X)                                                                                   \
 	X(queue)      /* spans: the queue was full, or no memory */                                \
 	X(refused)    /* the server refused the request, or did not answer in OTLP */              \

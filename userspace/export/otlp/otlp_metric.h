@@ -10,7 +10,7 @@
 #include "userspace/base/buffer.h"
 #include "userspace/model/snapshot.h"
 
-/* Most ranks in one request, which then is smaller than 1 MiB with all their series. */
+/* Limit of ranks in one request, so that it is smaller than 1 MiB with all their series. */
 #define OTLP_METRIC_RANKS 64
 /* Appends elements of "metrics" for OTLP_METRIC_RANKS ranks from *at on, and for jobs when
  * *at is 0. Sets *at to the next rank, 0: no more. Returns the number of points; 0: nothing

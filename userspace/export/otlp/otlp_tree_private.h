@@ -55,8 +55,8 @@ struct otlp_held { /* a span that waits until it is known whether the loop is it
 };
 
 struct otlp_evaluations { /* evaluations of one kind */
-	/* number of the last step before the last evaluation, and before the evaluation preceding
-	 * it; 0: none */
+	/* step: number of the last step before the last evaluation; base: before the evaluation
+	 * preceding that; 0: none */
 	uint64_t step, base;
 	uint64_t until_ns;
 };

@@ -460,7 +460,8 @@ void page_measure(struct page *p, const struct measure *m, const struct job_view
 
 /* ---- jobs and processes ---------------------------------------------------------------------- */
 
-/* Writes the labels of each process to p->labels once, because they are most of a page. */
+/* Writes the labels of each process to p->labels once, because many samples of a page repeat
+ * them. */
 static void prometheus_page_rank_labels(struct page *p)
 {
 	for (size_t i = 0; i < p->owners.nranks; i++) {

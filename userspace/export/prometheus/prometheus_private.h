@@ -131,7 +131,8 @@ void page_export_member(struct page *p, const struct metric_family *f, const str
 void page_snapshot_member(struct page *p, const struct metric_family *f);
 void page_store_member(struct page *p, const struct metric_family *f);
 void page_own_member(struct page *p, const struct metric_family *f);
-/* Writes the samples of a measure of one owner; r and l are NULL where it has none. */
+/* Writes the samples of a measure of one owner. r is NULL if the owner is a job; l is NULL unless
+ * it is a loop. */
 void page_measure(struct page *p, const struct measure *m, const struct job_view *j,
 		  const struct rank_view *r, const struct loop_view *l);
 /* Returns the length of the family's name in OpenMetrics, which excludes endings like _total. */

@@ -23,7 +23,7 @@ struct tb_scalar {
 
 /* CRC-32C (Castagnoli, reflected 0x82f63b78; test vectors in RFC 3720 B.4). */
 uint32_t tb_crc32c(const void *data, size_t len);
-/* Returns the form stored in a file: rotated by 15 bits, plus a constant. */
+/* Returns a CRC in the form that the file format uses: rotated by 15 bits, plus a constant. */
 uint32_t tb_masked(uint32_t crc);
 
 /* Append one record to out; failure sets out->failed. */
