@@ -16,7 +16,7 @@
 #define COL_SHARE   55
 #define COL_BAR	    57
 #define CELLS	    22
-#define TYPES_MAX   20 /* custom event types that get a line of their own; the others share one */
+#define TYPES_MAX   20 /* limit of custom event types that get a line each; others share one */
 #define LARGEST_MAX 3
 
 #define LINE_TIME  58 /* right edges of the columns LINE_TIME and LINE_SHARE */
@@ -77,7 +77,8 @@ static int account_part_row_order(const void *a, const void *b)
 	return x->id - y->id;
 }
 
-/* Lists GOODPUT and the badputs that are not 0, except those that are not part of the sum. */
+/* Lists GOODPUT and the badputs that are not 0, without the badputs that do not count in the
+ * sum. */
 static int part_rows(struct row rows[BADPUTS + 1], const struct goodput_part *p)
 {
 	int n = 0;

@@ -23,8 +23,7 @@
 
 #define DOCUMENT_LIST	    1024
 #define DOCUMENT_CAVEATS    24
-#define DOCUMENT_CAVEAT_MAX 480 /* limit of a caveat in bytes; the longest contains a job's name   \
-				 */
+#define DOCUMENT_CAVEAT_MAX 480 /* limit of a caveat in bytes; the longest has a job's name */
 
 struct document_run {
 	struct store_run run;
@@ -89,8 +88,7 @@ struct report_document {
 	/* lists of struct document_run, disruption_row, store_checkpoint and store_health; marks
 	 * and exclusions are lists of struct store_note */
 	struct document_list runs, disruptions, checkpoints, healths, marks, exclusions;
-	/* number of finished slowdowns that cost almost nothing; they and their ends are marked as
-	 * minor */
+	/* number of finished slowdowns that cost almost nothing; their rows are marked as minor */
 	uint32_t minor;
 	/* list of struct document_rank: the ranks of the last run that has several ranks, or of the
 	 * last run if none has */

@@ -49,7 +49,7 @@ void document_windows_json(struct buffer *out, const struct document_window *win
 	json_close(out, ']');
 }
 
-/* Writes the members of a job that documents from a snapshot and from a store share. */
+/* Writes the members of a job that are the same for documents from a snapshot and from a store. */
 static void document_json_job(struct buffer *out, const struct report_document *s)
 {
 	json_known(out, "uid", s->job.uid);
