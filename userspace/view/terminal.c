@@ -24,7 +24,7 @@
 #define SYNC_BEGIN "\033[?2026h"
 #define SYNC_END   "\033[?2026l"
 
-/* time limit, at the end, for a terminal that accepts no output (^S, a stuck connection) */
+/* time limit when the terminal is restored, if it accepts no output (^S, a stuck connection) */
 #define LEAVE_WAIT_MS 500
 
 struct terminal {
