@@ -17,7 +17,7 @@
 #define HTTP_ADDRESS	 112
 #define HTTP_IDLE_S	 5
 #define HTTP_REQUEST_S	 30
-/* bytes of memory for a connection; the headers of a request must fit */
+/* bytes of memory for a connection, into which the headers of a request must fit */
 #define HTTP_MEMORY (16 << 10)
 #define HTTP_LISTEN "127.0.0.1:9847"
 
@@ -52,8 +52,7 @@ int http_open_own(struct http_server **ret, const char *path, const struct http_
 const char *http_address(const struct http_server *h);
 /* Returns true if other machines can connect without credentials. */
 bool http_exposed(const struct http_server *h);
-/* Returns the protection that the web config asked for, such as "TLS and basic auth"; static
- * text. */
+/* Returns the protection that the web config sets, such as "TLS and basic auth"; static text. */
 const char *http_protection(const struct http_server *h);
 /* Call about once a second, from any thread: shows that the caller is alive, and ends connections
  * that take too long. */

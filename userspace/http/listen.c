@@ -148,7 +148,8 @@ static int listen_find(struct listen_place *p, const char *path)
 	return -ENAMETOOLONG;
 }
 
-/* Returns true if no process listens at this socket file: a killed process has left it. */
+/* Returns true if no process listens at this socket file, because the process that created it was
+ * killed. */
 static bool listen_stale(const struct listen_place *p)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -15,7 +15,7 @@
 struct listen_socket {
 	int fd;
 	char path[108]; /* path of the unix socket, to be removed; "": TCP */
-	/* device of the file at path, and its inode, so that only our file is removed */
+	/* device and inode of the file at path, so that only the file of this process is removed */
 	dev_t dev;
 	ino_t ino;
 	bool loopback;		    /* only this machine can connect */
