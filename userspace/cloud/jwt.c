@@ -120,8 +120,8 @@ int jwt_sign(struct buffer *out, const struct jwt_claims *claims, const char *pe
 		err = jwt_signature(out, from, key);
 	}
 	EVP_PKEY_free(key);
-	/* Clear OpenSSL's error queue, so that its next user does not find errors of this
-	 * function. */
+	/* Clear OpenSSL's error queue: other users of OpenSSL in this thread must not find errors
+	 * of this function. */
 	ERR_clear_error();
 	return err;
 }
