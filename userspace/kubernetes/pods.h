@@ -30,8 +30,8 @@ struct pods_config {
 	const char *server;
 	const char *token_file, *ca_file; /* paths; NULL: the service account's; the files are read
 					     again each minute */
-	/* "https://NODE_IP:10250": get pods from this kubelet, not from the API server; NULL: do
-	 * not */
+	/* URL of the kubelet from which to get pods, "https://NODE_IP:10250"; NULL: get them from
+	 * the API server */
 	const char *kubelet;
 	/* Do not verify the kubelet's certificate: in most clusters no known CA has signed it. */
 	bool kubelet_insecure;
@@ -42,7 +42,7 @@ struct pod_container {
 	 * without "containerd://"; "": it has not started yet. */
 	char name[64], id[65];
 	int64_t started_ns, finished_ns; /* UTC; 0: not known, or not yet */
-	/* end of the last instance that ended, to which exit_code and reason belong */
+	/* end of the last instance that has ended; exit_code and reason are about this instance */
 	int64_t ended_ns;
 	uint32_t restarts;
 	int exit_code; /* -1: none has ended */
@@ -57,7 +57,7 @@ struct pod {
 	enum gp_job_from job_from; /* where the job's name is from: jobset, controller or pod */
 	char owner[24];		   /* kind of the job: "JobSet", "Job", "RayJob"... */
 	char job[GP_JOB_MAX], job_uid[40]; /* job_uid "": unknown */
-	/* number of restarts so far; -1: unknown, as for rank and world_size */
+	/* number of restarts so far; -1: unknown (also of rank and world_size) */
 	int attempt;
 	/* the pod's completion index, or RANK and WORLD_SIZE from its specification */
 	int rank, world_size;

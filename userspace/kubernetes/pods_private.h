@@ -29,7 +29,8 @@
 struct pods_stream {
 	bool list;
 	struct buffer text; /* JSON of the object that is being received */
-	bool too_long;	    /* this object is longer than PODS_OBJECT_MAX: skip the rest of it */
+	/* this object exceeds PODS_OBJECT_MAX, so its rest is skipped */
+	bool too_long;
 	uint64_t skipped, objects, bytes;
 	/* State of the parser within a list. */
 	uint32_t depth, items_depth;
