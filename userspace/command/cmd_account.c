@@ -30,7 +30,8 @@
 /* when a signal ends the program: how long to wait for the terminal to accept output */
 #define LEAVE_WAIT_MS 500
 #define DRAW_NS	      1000000000ull
-/* After a drawing that took T, the log is read for at least DRAW_SHARE * T. */
+/* After drawing the table took T, the log is read for at least DRAW_SHARE * T before the next
+ * drawing. */
 #define DRAW_SHARE  10
 #define PROGRESS_NS 200000000ull
 #define LAST_NS	    10000000000ull

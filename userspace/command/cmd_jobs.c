@@ -50,7 +50,7 @@ static uint64_t jobs_positive(int64_t v)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-/* Returns the time that was observed, of which shares are computed; 0: nothing was observed. */
+/* Returns the observed time, of which shares are computed; 0: nothing was observed. */
 static uint64_t jobs_observed_ns(const struct sums *s)
 {
 	return jobs_positive(sums_total(s) - s->ns[BUCKET_UNOBSERVED]);
