@@ -11,7 +11,8 @@
 #include <sys/types.h>
 
 #define OPTION_LIST_MAX 512
-/* limit of an item of --range in bytes, so that it fits with its key into a struct gp_config */
+/* limit of an item of --range in bytes, so that a struct gp_config has room for its key and the
+ * item */
 #define OPTION_RANGE_MAX     180
 #define OVERHEAD_PPM_DEFAULT 1000
 #define OVERHEAD_PAUSE_NS    10000000000ll

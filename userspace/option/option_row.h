@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_row.h - the tables of commands and options behind option.h, with a row for each. */
+/* option_row.h - the tables of commands and options: each command and each option is a row. Used by
+ * the files that implement option.h. */
 #ifndef OPTION_OPTION_ROW_H
 #define OPTION_OPTION_ROW_H
 
