@@ -42,8 +42,8 @@ int batch_add(struct batch *p, const struct batch_point *point, const char *text
 void batch_sweep(struct batch *p);
 
 /* Writes the body of the next request: unfinished points from *at on (only cumulative ones if
- * `cumulative`), at most REQUEST_SERIES, REQUEST_BYTES, and batch_point.most of each. Advances *at.
- * ret_item: receives the index of each point. Returns the number of points. */
+ * `cumulative`), within REQUEST_SERIES, REQUEST_BYTES and the batch_point.most of each of them.
+ * Advances *at. ret_item: receives the index of each point. Returns the number of points. */
 uint32_t batch_body(const struct batch *p, uint32_t *at, bool cumulative, struct buffer *body,
 		    uint32_t ret_item[REQUEST_SERIES]);
 

@@ -138,10 +138,10 @@ static void sender_render(struct sender *s, struct taking *t)
 	}
 }
 
-/* Moves the points of the set that may be written to s->held, replacing older points. soon: returns
- * a flag for each point that comes too soon after the previous point of its series; NULL: such
- * points are dropped. last: moves only the flagged points, with later ends that the service
- * accepts. */
+/* Copies the points of the set that may be written now to s->held, where they replace older points.
+ * soon: gets a flag for each point that is too soon after the previous point of its series; NULL:
+ * these points are dropped. last: take only the flagged points, with later end times that the
+ * service accepts. */
 static void sender_take(struct sender *s, const struct series_set *set, bool *soon, bool last)
 {
 	struct taking t;

@@ -82,9 +82,9 @@ static int hook_command_settle_descriptors(const struct start *s)
 
 static void hook_command_settle_signals(void)
 {
-	/* A kernel's struct sigaction of zeros means SIG_DFL. Uses the system call, because a
-	 * parent may have ignored two signals that the C library uses itself and refuses to change.
-	 */
+	/* Resets all signals to SIG_DFL, which the kernel's struct sigaction means if it is zeroed.
+	 * Uses the system call, because a parent may have ignored two signals that the C library
+	 * uses itself and refuses to change. */
 	static const unsigned long dfl[8];
 	sigset_t none;
 

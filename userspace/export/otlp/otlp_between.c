@@ -9,8 +9,9 @@
 
 #define NS_PER_S 1e9
 
-/* Returns true if an overlapping span of the same name is held. A file and a named range may be one
- * checkpoint, which is sent once: the file's span replaces that of the range. */
+/* Returns true if a held span has the same name and overlaps in time. A checkpoint may be known by
+ * its file and by a named range, but is sent once: the span of the file replaces that of the
+ * range. */
 static bool otlp_between_held_already(struct otlp_process *p, const struct otlp_held *h)
 {
 	for (uint32_t i = 0; i < p->nheld; i++) {
