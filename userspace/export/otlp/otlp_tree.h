@@ -33,8 +33,8 @@
 
 struct otlp_tree;
 struct otlp_tree_view {
-	/* spans dropped because there were more than OTLP_PROCESSES processes, an unknown wall
-	 * time, or no memory */
+	/* spans dropped: there were more than OTLP_PROCESSES processes, the wall time was unknown,
+	 * or there was no memory */
 	uint64_t unplaced;
 	uint64_t steps; /* steps that were not sampled */
 };
