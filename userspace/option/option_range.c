@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_range.c - the option --range MATCH=BUCKET: the bucket for time in ranges that the job has
- * named. */
+/* option_range.c - the option --range MATCH=BUCKET: counts time within named ranges of a job in a
+ * bucket that the user chooses. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
