@@ -226,7 +226,8 @@ static int ras_ask(int proc, uint32_t pid, char *ret, size_t cap)
 	fd = ras_connect(&where);
 	if (fd < 0)
 		return fd;
-	/* A kernel without such filters is no reason not to ask: no capability is left. */
+	/* Where the kernel has no such filters, the reply is read without one: no capability is
+	 * left. */
 	confine_calls(CONFINE_READER);
 	n = ras_talk(fd, reply, NCCL_RAS_REPLY_MAX);
 	if (n < 0)

@@ -54,7 +54,7 @@ void window_edge(const struct window *w, uint64_t at_ns, struct window_edge *ret
 void window_edge_archive(struct archive *a, struct window_edge *e);
 /* Adds to w the times of window `other` after from_ns, the end of w. The slot of `other` that
  * contains from_ns also has earlier times, which w has already. then: those earlier times, which
- * are left out. NULL: only their length is known; that much is taken from the slot's buckets,
+ * are not added. NULL: only their length is known; that much is taken from the slot's buckets,
  * startup first and progress last. Returns 0, or -ENOMEM: w is unchanged. */
 int window_merge(struct window *w, const struct window *other, uint64_t from_ns,
 		 const struct window_edge *then);
