@@ -181,8 +181,8 @@ struct closed_end {	/* the end of the last step of a run */
 struct closed_work {
 	const struct closed *c;
 	int64_t start_us, now_us; /* time that the answer covers */
-	/* end of the time in the ledger: now_us, or the time of the last record if that is
-	 * earlier */
+	/* end of the time in the ledger: the end of the job if it has ended, otherwise the later of
+	 * now_us and the last record */
 	int64_t until_us;
 	bool ended;
 	/* intervals of all runs, in order of runs and sorted within each run */
