@@ -28,7 +28,7 @@ int history_path(const struct options *o, char path[PATH_MAX])
 	if (o->store ? !strcmp(o->store, "none") : !o->durable)
 		return 0;
 	err = history_path_of(o, path);
-	/* Ignore an error of store_make_folder(): it is reported when the store is opened. */
+	/* If the folder cannot be made, the error is reported when the store is opened. */
 	if (!err && (!o->store || !strcmp(o->store, "default")))
 		store_make_folder(path);
 	return err ? err : 1;

@@ -28,13 +28,15 @@
 struct journal {
 	struct output *out;
 	struct tape_writer *tape;
-	const char *tape_path; /* tape file of the options */
+	const char *tape_path; /* path of the tape file that the user named */
 	struct durable *durable;
 	struct durable_state state; /* buffers for saving */
 	uint64_t saved_ns;
-	uint64_t unkept;   /* records missing on the state directory's tape, not reported yet */
-	struct buffer own; /* records made here, until journal_flush() */
-	uint64_t clock_ns; /* time of the last clock record */
+	/* Number of records that are missing on the tape in the state directory and were not
+	 * reported yet */
+	uint64_t unkept;
+	struct buffer own; /* records made by this process that wait for journal_flush() */
+	uint64_t clock_ns; /* time of the last record of the wall clock */
 	int64_t clock_offset_ns;
 	bool stopped;
 	int error;
@@ -128,8 +130,9 @@ int journal_batch(struct journal *j, enum tape_source source, const struct buffe
 	return output_feed(j->out, b->data, b->len);
 }
 
-/* Reports records that are missing on the state directory's tape. They are on the user's tape:
- * therefore the loss is passed to the output, but not recorded on that tape. */
+/* Reports records that are missing on the tape in the state directory. The loss is passed to the
+ * output only: the user's tape has these records, so the loss is not recorded on the user's
+ * tape. */
 static void journal_report_unkept(struct journal *j)
 {
 	_Alignas(struct gp_rec) char buf[GP_RECORD_MAX];
@@ -162,7 +165,7 @@ void journal_stop(struct journal *j)
 {
 	struct gp_gap *gap = journal_record(j, GP_KIND_gap, 0, 0);
 
-	if (gap) /* A gap begins now: gp-bpf no longer sees when processes end. */
+	if (gap) /* a gap begins: from now on, gp-bpf does not see when processes end */
 		*gap = (struct gp_gap){.from_ns = ((struct gp_rec *)gap - 1)->ts_ns,
 				       .cause = GP_GAP_AWAY};
 	journal_flush(j);
@@ -271,8 +274,8 @@ static void journal_record_program(void *ctx, const char *key, const char *value
 	journal_record_config(ctx, key, value);
 }
 
-/* Records --marker: the name of a step boundary, or the id of a probe. On a node, a probe is the
- * marker only of jobs that call it. */
+/* Records the value of --marker: the name of a step boundary, or the id of a probe. With `node`, a
+ * probe is used as marker only for jobs that call it. */
 static void journal_record_marker(struct journal *j, const struct options *o,
 				  const struct probe_table *probes, bool node)
 {

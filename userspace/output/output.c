@@ -41,7 +41,8 @@ static void output_on_fact(void *ctx, const struct fact *f)
 		plain_fact(out->plain, f);
 }
 
-/* Adds the state of the store to a snapshot. Call before the snapshot is given to anything else. */
+/* Adds the state of the store to a snapshot. Call before the snapshot is passed to exporters or
+ * views. */
 static void output_fill_store(const struct output *out, struct snapshot *s)
 {
 	struct store_writer_stats is;
@@ -70,7 +71,7 @@ static void output_fill_store(const struct output *out, struct snapshot *s)
 
 static void output_keep_snapshot(struct output *out)
 {
-	/* A snapshot without details is enough for the store and the HTML page. */
+	/* the store and the HTML page need no details */
 	struct snapshot *s = model_snapshot_brief(out->model);
 
 	if (!s)
@@ -111,8 +112,8 @@ static void output_on_log(void *ctx, enum log_level level, const char *line)
 	live_log(((struct output *)ctx)->live, line);
 }
 
-/* Opens the store. saved: the model was restored; it does not send its session again, so the store
- * gets the session here. */
+/* Opens the store. saved: the model was restored and will not send its session again, so the
+ * session is passed to the store here. */
 static int output_open_store(struct output *out, const struct options *o, bool saved)
 {
 	struct store_writer_options w = {.keep_ns = o->keep_ns,
@@ -133,7 +134,7 @@ static int output_open_store(struct output *out, const struct options *o, bool s
 	return err;
 }
 
-/* Writes plain lines. A slow reader loses lines, but delays nothing. */
+/* Write function of `plain`: if its reader is slow, lines are dropped, so that nothing waits. */
 static ssize_t output_plain_write(void *cookie, const char *text, size_t len)
 {
 	log_pipe_write(cookie, text, len);
@@ -237,7 +238,7 @@ int output_resume(struct output **ret, const struct options *o, enum output_view
 void output_save_exports(struct output *out, struct durable_state *ret)
 {
 	export_set_save(out->exports);
-	buffer_free(&ret->exports); /* release the memory, which is large after the disk was full */
+	buffer_free(&ret->exports); /* free the memory: after the disk was full, it may be large */
 	export_set_archive(out->exports, &ret->exports);
 	ret->last_fact = output_last_fact(out);
 }
@@ -248,8 +249,8 @@ int output_save(struct output *out, struct durable_state *ret)
 {
 	int err;
 
-	/* Send the facts before the state is saved: facts that the state counts as sent must not
-	 * be lost with this process. */
+	/* Send the facts before the state is saved: the saved state counts these facts as sent, so
+	 * they must not be lost if this process ends. */
 	output_snapshot(out, false);
 	buffer_clear(&ret->stream);
 	buffer_clear(&ret->model);
@@ -287,8 +288,8 @@ static uint64_t output_last_exported(struct output *out)
 void output_replaying(struct output *out, bool yes)
 {
 	out->replaying = yes;
-	/* A damaged tape gives fewer facts than the predecessor sent. Continue with the numbers
-	 * after those in the files, so that a new fact does not get the number of an old one. */
+	/* After a damaged tape the model has sent fewer facts than the predecessor. Continue after
+	 * the numbers in the files, so that a new fact does not get the number of an old one. */
 	if (yes)
 		return;
 	model_reported_upto(out->model, output_last_exported(out));
@@ -342,7 +343,7 @@ void output_slow(const struct output *out, model_trainer_fn *fn, void *ctx)
 
 /* ---- of a node: what a service has seen in its life ------------------------------------------ */
 
-/* Counts a job once, even if its key changes, as when its name becomes known. counts: false only
+/* Counts a job only once, even if its key changes (when its name becomes known). counts: false only
  * marks the job as counted. */
 static void output_seen_job(struct output *out, const struct job_view *j, bool counts)
 {
@@ -354,7 +355,7 @@ static void output_seen_job(struct output *out, const struct job_view *j, bool c
 	table_put(out->jobs, j->key, out);
 }
 
-/* Marks the jobs of a restored model as counted by the predecessor. */
+/* Marks the jobs of a restored model as counted, because the predecessor counted them. */
 static void output_seen_open(struct output *out)
 {
 	struct snapshot *s = model_snapshot_brief(out->model);
@@ -433,7 +434,7 @@ static bool output_snapshots_wanted(const struct output *out)
 	       export_set_takes_snapshots(out->exports);
 }
 
-/* Makes a snapshot for exporters and store. shown: for the views, too. */
+/* Makes a snapshot for exporters and the store. shown: also for the views. */
 static void output_snapshot(struct output *out, bool shown)
 {
 	struct snapshot *s = output_snapshots_wanted(out) ? model_snapshot(out->model) : NULL;
@@ -538,9 +539,9 @@ int output_close(struct output *out, bool report)
 		export_set_view(out->exports, s);
 		export_set_snapshot(out->exports, s);
 	}
-	/* Call directly after the snapshot, so that exporters treat this snapshot as the last. Must
-	 * not take long: a successor cannot read the ring buffers until this process has released
-	 * its lock. */
+	/* Call directly after the snapshot, so that exporters treat it as the last one. This must
+	 * be quick: a successor cannot read the ring buffers until this process has released its
+	 * lock. */
 	if (out->exports)
 		export_set_end(out->exports, out->left);
 	if (s && out->store)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output_export.c - checks and opens the exports that the options ask for. */
+/* output_export.c - checks and opens the exports that the options name. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "userspace/output/output_private.h"
 #include "userspace/report/report.h"
 
-/* The first option that has no effect, and the exporter that would use the option. */
+/* The first given option that has no effect, and the exporter that would use this option */
 struct idle {
 	const struct options *o;
 	const char *option;
@@ -24,7 +24,8 @@ static void output_export_on_given(void *ctx, const char *name)
 	idle->missing = export_missing(name, idle->o->exports.item, idle->o->exports.count);
 }
 
-/* Logs options of exporters that are not chosen by --export, as they have no effect. */
+/* Logs a warning if an option has no effect because its exporter was not chosen with --export.
+ * Returns 0, or -EINVAL for --dry-run without an exporter that prints. */
 static int output_export_check_idle(const struct options *o)
 {
 	const struct options none = {0};
@@ -99,7 +100,9 @@ int output_open_exports(struct output *out, const struct options *o, bool resume
 	int err = output_check(o);
 
 	if (!err)
-		err = export_clash(o->exports.item, o->exports.count); /* opening empties files */
+		err = export_clash(
+			o->exports.item,
+			o->exports.count); /* check first, because opening empties files */
 	if (!err)
 		err = export_set_new(&out->exports, &opt);
 	for (int i = 0; !err && i < o->exports.count; i++)

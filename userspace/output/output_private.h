@@ -20,11 +20,11 @@ struct output {
 	struct node_view node;
 	struct output_sum sum;
 	struct output_seen seen;
-	struct table
-		*jobs; /* keys of the jobs counted in seen, or by a predecessor; NULL: not needed */
-	/* Pids of training processes in the last snapshot; NULL: not needed. */
+	/* Keys of the jobs that were counted here or by a predecessor; NULL: not needed */
+	struct table *jobs;
+	/* Pids of the training processes in the last snapshot; NULL: not needed. */
 	struct table *trains;
-	FILE *plain; /* for plain lines; writes to plain_pipe */
+	FILE *plain; /* stream for plain lines; writes to plain_pipe */
 	struct log_pipe plain_pipe;
 	bool events; /* print events only */
 	int report_fd;
@@ -32,8 +32,8 @@ struct output {
 	int error;
 };
 
-/* Opens the exports of the options. resume: continue after the output of a predecessor. Returns 0,
- * or -errno after logging one line. */
+/* Opens the exports that the options name. resume: continue after the output of a predecessor.
+ * Returns 0, or -errno after logging the reason. */
 int output_open_exports(struct output *out, const struct options *o, bool resume);
 
 /* Functions of output_top.c. out->top must not be NULL, except for output_top_close(). */

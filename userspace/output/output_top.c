@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* output_top.c - shows the view of gp-bpf top if no service runs, from probes of this process. */
+/* output_top.c - shows the view of gp-bpf top with data from probes of this process, if no gp-bpf
+ * service is running. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +13,9 @@
 #include "userspace/report/report.h"
 
 struct output_top {
-	struct top *view;	/* the live view; NULL: one frame is printed at the end */
-	struct top_ui ui;	/* how to print the one frame */
-	struct top_state state; /* the latest state, for the one frame */
+	struct top *view;	/* the live view; NULL: only one frame is printed, at the end */
+	struct top_ui ui;	/* how to print the frame at the end */
+	struct top_state state; /* the latest state, which the frame at the end shows */
 	struct buffer json;
 };
 
@@ -81,7 +82,7 @@ void output_top_close(struct output *out)
 
 	if (!t)
 		return;
-	/* Print no frame if no process was seen: that has been logged already. */
+	/* if no process was seen, print no frame: this was logged already */
 	if (t->view)
 		log_show(NULL, NULL);
 	else if (!out->json && *t->state.version)

@@ -24,29 +24,29 @@
 #define WIDTH_NS     1000000ull
 #define PIPE_WAIT_MS 2000
 
-/* The step times of a job, from its reference rank. */
+/* The step times of a job, taken from its reference rank */
 struct line {
 	char key[INTAKE_KEY_MAX];
 	uint32_t pid;
 	struct curve *curve;
-	struct program_view rates; /* rates in the last snapshot */
+	struct program_view rates; /* rates (such as MFU) of the job in the last snapshot */
 	double accelerator_ns[BUCKET_COUNT];
 };
 
 struct page {
 	char *file;
 	struct store_writer *store;
-	struct table *seen; /* processes that a snapshot has shown, by pid */
+	struct table *seen; /* pid -> processes that were in a snapshot */
 	struct line lines[LINES_MAX];
 	uint32_t nlines;
 	struct program_config program;
-	uint32_t pid; /* process of the steps in `pending`; 0: none */
+	uint32_t pid; /* process whose steps are in `pending`; 0: none */
 	struct {
 		int64_t at_ns;
 		uint64_t step_ns;
 	} * pending;
 	uint32_t npending;
-	bool made; /* this process has made the file, which is still empty */
+	bool made; /* this process has created the file, which is still empty */
 	int error;
 };
 
@@ -61,7 +61,7 @@ static int page_fail(const char *file, int err)
 	return err;
 }
 
-/* Writes to standard output or a pipe. wait_ms: limit of the wait for the reader (-1: none). */
+/* Writes to standard output or a pipe. wait_ms: how long to wait for the reader (-1: no limit). */
 static int page_write_all(int fd, const char *data, size_t len, int wait_ms)
 {
 	while (len) {
@@ -85,7 +85,8 @@ static int page_pipe_make(const char *file, const char *data, size_t len)
 	return close(fd) && !err ? -errno : err;
 }
 
-/* Writes the file in a helper process, because a disk may never respond. */
+/* Writes the file in a helper process, because a disk that does not respond blocks the writing
+ * process. */
 static int page_file_make(const char *file, const char *data, size_t len)
 {
 	struct file_writer_result result = {0};
@@ -110,7 +111,7 @@ static int page_file_make(const char *file, const char *data, size_t len)
 	return page_fail(file, err ? err : lost);
 }
 
-/* Checks that the file can be written, without changing its content. */
+/* Checks that the file can be written. Does not change its content. */
 static int page_file_try(const char *file, bool *ret_made)
 {
 	struct file_writer *w;
@@ -118,7 +119,7 @@ static int page_file_try(const char *file, bool *ret_made)
 	struct stat st;
 
 	if (err == -ENOTSUP && !stat(file, &st) && S_ISFIFO(st.st_mode))
-		/* Do not open a FIFO: its reader would treat closing as the end of the page. */
+		/* do not open a FIFO: closing it would end the page for its reader */
 		return 0;
 	if (!err) {
 		*ret_made = file_writer_made(w);
@@ -221,7 +222,7 @@ static void page_pending_put(struct page *p)
 	p->pid = 0;
 }
 
-/* Adds the time of a step to its job, by the same rules as the store (store/intake.c). */
+/* Adds the time of a step to the curve of its job, by the rules of the store (store/intake.c). */
 static void page_step_take(struct page *p, const struct fact *f)
 {
 	const struct step *st = &f->step->step;
@@ -246,7 +247,7 @@ void page_fact(struct page *p, const struct fact *f)
 	if (f->type == FACT_STEP)
 		page_step_take(p, f);
 	else if (f->type == FACT_RANK && f->state->state == STATE_ENDED)
-		table_take(p->seen, f->pid); /* forget the pid, which may be reused */
+		table_take(p->seen, f->pid); /* the pid may be reused by another process */
 }
 
 bool page_wants(const struct page *p)
