@@ -32,11 +32,11 @@ struct durable {
 	int lock;
 	bool found;
 	struct durable_state state;
-	uint64_t first;	  /* number of the first tape segment after the saved state */
+	uint64_t first;	  /* number of the first tape segment that follows the saved state */
 	uint64_t segment; /* number of the tape segment that is being written */
-	/* segment being written; NULL: not yet begun, or closed after an error */
+	/* the segment being written; NULL: not begun yet, or closed after an error */
 	struct tape_writer *tape;
-	/* position up to which each ring was read; index: enum tape_source */
+	/* position up to which each ring was read, by enum tape_source */
 	uint64_t ring_at[SOURCES];
 	bool failed;
 };
@@ -70,7 +70,7 @@ static int durable_lock_try(int fd)
 	return fcntl(fd, F_SETLK, &whole) ? -errno : 0;
 }
 
-/* Returns the process that has locked the directory; 0: none. */
+/* Returns the pid of the process that has locked the directory; 0: none. */
 static pid_t durable_lock_owner(int fd)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -90,8 +90,9 @@ static int durable_lock_wait(int fd, uint64_t for_ns)
 	return err;
 }
 
-/* Asks the process that has the lock to hand over (SIGUSR1), and kills it if it does not. Uses a
- * pidfd and checks the owner again, so that no other process gets the signals. */
+/* Asks the process that has locked the directory to hand over (SIGUSR1), and kills it if it does
+ * not. Uses a pidfd, and checks again that this process has the lock, so that no other process gets
+ * the signals. */
 static int durable_lock_take(const struct durable *d)
 {
 	pid_t owner = durable_lock_owner(d->lock);
@@ -187,8 +188,8 @@ static void durable_segments_remove(const struct durable *d, uint64_t from, uint
 	}
 }
 
-/* Removes all tape segments. Finds them by name, because an unreadable state file does not give
- * their numbers. */
+/* Removes all tape segments. Searches them by name, because their numbers are unknown if the state
+ * file cannot be read. */
 static void durable_segments_clear(const struct durable *d)
 {
 	DIR *dir = opendir(d->dir);
@@ -263,7 +264,7 @@ static int durable_folder_open(struct durable *d, const char *dir)
 		err = -errno;
 	if (!err && stat(d->dir, &st))
 		err = -errno;
-	/* Other users must not have write access to the directory: they could make gp-bpf load any
+	/* Refuse a directory that other users can write to: they could make gp-bpf load any
 	 * state. */
 	if (!err && (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 022))
 		err = -EACCES;
@@ -325,7 +326,7 @@ int durable_replay(struct durable *d, durable_frame_fn *fn, void *ctx)
 		durable_segment_path(d, d->segment, path);
 		if (access(path, F_OK))
 			break;
-		/* Skip an empty segment: the process was killed right after creating it. */
+		/* skip an empty segment: the process was killed right after creating it */
 		if (tape_open(&r, path))
 			continue;
 		while ((got = tape_next(r, &f)) > 0) {
@@ -363,7 +364,7 @@ int durable_append(struct durable *d, const struct tape_frame *f)
 	int err = 0;
 
 	/* Advance the position even if the record cannot be written to the tape: the next saved
-	 * state will include it. */
+	 * state will contain its effect. */
 	if (f->source < SOURCES && f->to)
 		d->ring_at[f->source] = f->to;
 	if (d->failed)
@@ -394,8 +395,8 @@ uint64_t durable_tape_bytes(const struct durable *d)
 static int durable_state_write(const struct durable *d, uint64_t first,
 			       const struct durable_state *now)
 {
-	struct durable_state state = *now; /* a copy, because archive functions take non-const
-					      pointers even for writing */
+	struct durable_state state =
+		*now; /* a copy: archive functions take non-const pointers, even for writing */
 	struct header h = {.first = first};
 	char path[PATH_MAX + 32], fresh[PATH_MAX + 32];
 	struct buffer bytes = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* event.c - validates a record, which may be hostile, and gives access to its fields. */
+/* event.c - checks that a record, which is untrusted, is valid, and gives access to its fields. */
 #include "userspace/ingest/event.h"
 
 #include <errno.h>

@@ -35,20 +35,20 @@ const char *event_role_name(unsigned role);
 bool event_role_uses_device(unsigned role);
 const char *event_group_name(unsigned group);
 const char *event_loss_name(unsigned cause);
-/* Return true if, after records were lost for this cause, measured data, or a marker of a step, may
- * be missing. */
+/* Return true if a loss of records for this cause may hide measured data (event_loss_of_data) or
+ * markers of steps (event_loss_may_hide_marker). */
 bool event_loss_of_data(unsigned cause);
 bool event_loss_may_hide_marker(unsigned cause);
 const char *event_insn_name(unsigned insn);
 const char *event_attach_state_name(unsigned state);
 
-/* Copies a text field of a record as printable UTF-8 (log_escape()); the field need not be
- * terminated. */
+/* Copies a text field of a record as printable UTF-8 (see log_escape()). The field may lack a
+ * NUL. */
 char *event_text(char *out, size_t out_len, const char *field, size_t field_len);
-/* Like event_text(), for arrays: takes the sizes from their types. */
+/* Like event_text(), for arrays, whose sizes are taken from their types. */
 #define event_copy(out, field) event_text((out), sizeof(out), (field), sizeof(field))
 
-/* Writes the header and a zeroed payload of a record that gp-bpf itself makes. buf needs
+/* Writes the header and a zeroed payload of a record that gp-bpf makes itself. buf must have
  * GP_RECORD_MAX bytes. Returns the payload. */
 #define GP_RECORD_MAX 1280
 void *event_init(void *buf, unsigned kind, __u64 ts_ns, __u32 pid, __u32 probe);

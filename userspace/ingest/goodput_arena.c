@@ -6,13 +6,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Size of an arena, enough for usual log entries; the parser uses malloc() for the rest of a larger
- * entry. */
+/* Size of an arena: enough for usual log entries. For the rest of a larger entry, malloc() is
+ * used. */
 #define ARENA_BYTES ((size_t)64 << 10)
 
 struct goodput_arena {
 	size_t used; /* number of bytes[] in use */
-	/* sum of the bytes requested for the current entry, to enforce GOODPUT_ARENA_MAX */
+	/* sum of the bytes requested for the current entry; limited by GOODPUT_ARENA_MAX */
 	size_t asked;
 	bool spilled;
 	char bytes[ARENA_BYTES] __attribute__((aligned(16)));

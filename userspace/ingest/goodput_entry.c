@@ -18,13 +18,13 @@
 struct goodput_parser {
 	struct goodput_arena *arena;
 	struct goodput_names *names;
-	/* the caller's buffer, to which the reason is written if an entry is bad */
+	/* buffer of the caller, to which the reason is written if an entry is bad */
 	char *reason;
 	int64_t before_us; /* write time of the previous record, in microseconds */
 };
 
-/* Keys that identify the kind of a record. If a record has several of them, the first in this list
- * decides. */
+/* Keys that determine the kind of a record. If a record has several, the first in this list is
+ * used. */
 static const struct {
 	const char *key;
 	enum goodput_kind kind;
@@ -100,7 +100,7 @@ static int entry_bad(struct goodput_parser *p, const char *key, const char *why)
 	return -EBADMSG;
 }
 
-/* Returns the last field with this key, as Python's parser does; NULL: none. */
+/* Returns the last field with this key, as Python's parser does; NULL if there is none. */
 static const cJSON *entry_field(const cJSON *object, const char *key)
 {
 	const cJSON *found = NULL, *child;
@@ -141,7 +141,8 @@ static int entry_take_time(struct goodput_parser *p, const cJSON *v, const char 
 	return 0;
 }
 
-/* Reads a whole number from 0 to max; *ret is `missing` if the key is absent or its value null. */
+/* Reads a whole number from 0 to max. If the key is absent or its value is null, *ret is
+ * `missing`. */
 static int entry_take_count(struct goodput_parser *p, const cJSON *o, const char *key, double max,
 			    int64_t missing, int64_t *ret)
 {
@@ -183,7 +184,7 @@ static int entry_take_slices(struct goodput_parser *p, const cJSON *o, struct go
 	int64_t active, total, available;
 	int err;
 
-	/* Use the goodput library's defaults for missing values. */
+	/* if a value is missing, use the default of the goodput library */
 	err = entry_take_count(p, o, "active_slices", UINT32_MAX, 0, &active);
 	if (!err)
 		err = entry_take_count(p, o, "total_slices", UINT32_MAX, 1, &total);
@@ -224,8 +225,8 @@ static bool entry_ends_with(const char *text, const char *end)
 	return len >= end_len && !strcmp(text + len - end_len, end);
 }
 
-/* Reads the start time of the checkpoint manager; if it is unknown, the first start time that is
- * known. */
+/* Reads the start time of the checkpoint manager. If it is unknown, reads the first start time in
+ * the record that is known. */
 static int entry_take_start(struct goodput_parser *p, const cJSON *o, const char *key,
 			    int64_t *ret_us)
 {
@@ -291,8 +292,8 @@ static int entry_take_record(struct goodput_parser *p, const cJSON *o, struct go
 	return 0;
 }
 
-/* Sets the write time of a record without one: the first field with "time" in its name, as in the
- * goodput library; otherwise the time of the event; otherwise the write time of the previous
+/* Sets the write time of a record that has none. It is the first field with "time" in its name, as
+ * in the goodput library; otherwise the time of the event; otherwise the write time of the previous
  * record. */
 static int entry_guess_write(struct goodput_parser *p, const cJSON *o, struct goodput_record *r)
 {
@@ -362,7 +363,7 @@ static int entry_take_entry(struct goodput_parser *p, const cJSON *top, struct g
 	return 1;
 }
 
-/* Returns the length of the NaN or Infinity at p, as Python's json module writes it; 0: p is other
+/* Returns the length of a NaN or Infinity at p, as written by Python's json module; 0: p is another
  * text. */
 static size_t entry_nan_length(const char *p, const char *end)
 {
@@ -374,8 +375,8 @@ static size_t entry_nan_length(const char *p, const char *end)
 	return 0;
 }
 
-/* Returns a copy in which NaN and Infinity, which cJSON rejects, are replaced by [] and blanks: an
- * array is not a number either. NULL: there are none, or no memory. */
+/* Returns a copy of the text in which NaN and Infinity, which cJSON rejects, are replaced by [] and
+ * blanks, which are not numbers either. NULL: there are none, or no memory. */
 static char *entry_without_nan(const char *text, size_t len)
 {
 	bool in_text = false;

@@ -20,7 +20,7 @@
 
 struct gunzip {
 	z_stream z;
-	bool between; /* a gzip member has ended, and the next one has not begun */
+	bool between; /* a gzip member has ended, and no other has begun */
 	bool damaged;
 	unsigned char in[PACKED_BYTES];
 };
@@ -29,7 +29,7 @@ struct goodput_file {
 	const char *path;
 	int fd;
 	bool follow, regular, begun;
-	bool gone;	     /* only with follow: path now names another file */
+	bool gone;	     /* only with follow: path names another file now */
 	bool damage_logged;  /* damage was logged */
 	struct gunzip *gzip; /* NULL: the file is not compressed */
 	uint64_t offset;
@@ -95,19 +95,19 @@ void goodput_file_close(struct goodput_file *f)
 	free(f);
 }
 
-/* Reads without decompressing. Returns bytes, 0 at the end, -EAGAIN if a pipe is empty, or -errno.
- */
+/* Reads without decompressing. Returns the number of bytes; 0: the end; -EAGAIN: a pipe is empty;
+ * or -errno. */
 static ssize_t file_raw(struct goodput_file *f, void *buf, size_t len)
 {
 	struct pollfd ready = {.fd = f->fd, .events = POLLIN};
 	ssize_t n;
 
-	/* Poll, as standard input is shared with other processes and must not be made non-blocking.
-	 */
+	/* Use poll() for pipes: standard input is shared with other processes, and must not be made
+	 * non-blocking. */
 	if (f->follow && !f->regular && poll(&ready, 1, 0) == 0)
 		return -EAGAIN;
 	while ((n = read(f->fd, buf, len)) < 0) {
-		/* Another process has made standard input non-blocking. */
+		/* another process has made standard input non-blocking: wait */
 		if (errno == EAGAIN && !f->follow)
 			poll(&ready, 1, -1);
 		else if (errno != EINTR)
@@ -134,7 +134,7 @@ static int goodput_file_gunzip_start(struct goodput_file *f, const void *bytes, 
 	return 0;
 }
 
-/* Returns true if another member follows. Zeros between members are padding. */
+/* Returns true if another gzip member follows. Zeros between members are padding. */
 static bool goodput_file_gunzip_member(struct gunzip *g)
 {
 	while (g->z.avail_in && !*g->z.next_in) {
@@ -148,7 +148,8 @@ static bool goodput_file_gunzip_member(struct gunzip *g)
 	return !g->damaged;
 }
 
-/* Decompresses g->in. Returns bytes; 0: the input is used up, or damaged. */
+/* Decompresses g->in to buf. Returns the number of bytes written; 0: all input was used, or is
+ * damaged. */
 static size_t goodput_file_gunzip_some(struct gunzip *g, void *buf, size_t len)
 {
 	int rc;
@@ -213,8 +214,8 @@ static void file_restart(struct goodput_file *f)
 	f->offset = 0;
 }
 
-/* Returns 1 after opening another file at path. Reads the old file once more before, because its
- * writer may have added to it just before the replacement. */
+/* Opens the file that path names now, if it is another one, and returns 1. First reads the old file
+ * once more, as its writer may have added to it just before it was replaced. */
 static int file_replaced(struct goodput_file *f)
 {
 	struct goodput_file next = {.path = f->path, .follow = true};
@@ -237,7 +238,7 @@ static int file_replaced(struct goodput_file *f)
 	return 1;
 }
 
-/* Checks a followed file at its end. Returns 1 if it was truncated or replaced. */
+/* Call at the end of a followed file. Returns 1 if the file was truncated or replaced. */
 static int file_renewed(struct goodput_file *f)
 {
 	struct stat st;

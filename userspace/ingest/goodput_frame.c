@@ -29,8 +29,8 @@ void goodput_frame_pass(struct goodput_frame *f, size_t len)
 	f->seen = 0;
 }
 
-/* Returns the end of an array element that is not an object: its comma, or the end of the array or
- * line. */
+/* Returns the end of an array element that is not an object: the position of its comma, or the end
+ * of the array or line. */
 static const char *frame_value_end(const char *p, const char *end)
 {
 	while (p < end && *p != ',' && *p != ']' && *p != '{' && *p != '\n')
@@ -55,8 +55,8 @@ static bool frame_skip(struct goodput_frame *f)
 	return true;
 }
 
-/* Skips separators. Returns the first byte of an entry; f->end: the available bytes contain
- * none. */
+/* Skips separators. Returns the first byte of an entry; f->end if the available bytes contain no
+ * entry. */
 static const char *frame_between(struct goodput_frame *f)
 {
 	const char *p;
@@ -71,8 +71,7 @@ static const char *frame_between(struct goodput_frame *f)
 		case '\r':
 		case '\0':
 		case ',':
-		case '\xef': /* the three bytes of U+FEFF, one by one, because the input may be
-				split within them */
+		case '\xef': /* U+FEFF, by bytes: the input may be split in between */
 		case '\xbb':
 		case '\xbf':
 			break;
@@ -114,7 +113,7 @@ static bool frame_level_array(const struct goodput_frame *f)
 	return f->depth && (f->arrays[(f->depth - 1) / 64] >> (f->depth - 1) % 64 & 1);
 }
 
-/* Handles an opening bracket. If no value may begin there, the entry was cut and another one
+/* Handles an opening bracket. If no value may begin there, the entry was cut off and another entry
  * begins. */
 static const char *frame_level_open(struct goodput_frame *f, char c)
 {
@@ -138,8 +137,8 @@ static const char *frame_level_close(struct goodput_frame *f, char c)
 	return NULL;
 }
 
-/* Continues a string at p. Returns where it ends or is interrupted: at its quote, a NUL byte, or
- * the end of the line or of the available bytes. */
+/* Continues a string at p. Returns the position after which it does not continue: its closing
+ * quote, a NUL byte, or the end of the line or of the available bytes. */
 static const char *frame_text_pass(struct goodput_frame *f, const char *p, const char *end)
 {
 	for (; p < end && *p != '\n' && *p; p++) {
@@ -187,7 +186,7 @@ static const char *frame_byte(struct goodput_frame *f, const char *p)
 	return why;
 }
 
-/* Scans to the end of the entry (depth 0), to the end of the available bytes, or to an error
+/* Scans until the entry ends (depth 0), the available bytes end, or there is an error
  * (*ret_why). */
 static const char *frame_walk(struct goodput_frame *f, const char **ret_why)
 {
@@ -215,8 +214,8 @@ static const char *frame_walk(struct goodput_frame *f, const char **ret_why)
 	return p;
 }
 
-/* Skips a broken entry. p: where the error was found. If there is a NUL byte, the file has a hole,
- * and the next entry begins after it. */
+/* Skips a broken entry. p: position of the error. A NUL byte at p means that the file has a hole,
+ * and that the next entry begins after the hole. */
 static void frame_break(struct goodput_frame *f, const char *p)
 {
 	if (p < f->end && !*p) {

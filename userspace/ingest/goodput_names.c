@@ -20,12 +20,13 @@ struct goodput_names {
 	struct table *by_hash;
 	struct name **by_number; /* by number, from 1 */
 	uint32_t count, cap;
-	/* Cache of the name found last, as most records have the same job as the record before. */
+	/* The name that was found last: most records have the same job as the previous record. */
 	const struct name *last;
 	uint64_t seed, refused;
 };
 
-/* Returns a random seed for hashes, so that a log cannot contain names made to collide. */
+/* Returns a random seed for hashes, so that the names in a log cannot be chosen to have equal
+ * hashes. */
 static uint64_t names_seed(void)
 {
 	const char *random = (const char *)getauxval(AT_RANDOM);
@@ -82,7 +83,7 @@ static int names_grow(struct goodput_names *n)
 	return 0;
 }
 
-/* Returns NULL if there are too many names or no memory. */
+/* Adds a name. Returns NULL if there are too many names, or no memory. */
 static struct name *goodput_names_insert(struct goodput_names *n, uint64_t hash,
 					 struct name *same_hash, const char *text, size_t len)
 {

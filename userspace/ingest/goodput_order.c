@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A record that waits in the heap for its turn. Records stay in their slots; only times and slot
+/* A record in the heap that waits to be released. Records stay in their slots; only times and slot
  * numbers move within the heap. */
 struct held {
 	struct goodput_entry entry;
@@ -19,14 +19,14 @@ struct place {
 
 struct goodput_order {
 	struct held *slots;
-	struct place *heap; /* elements from count to cap - 1 list the free slots */
+	struct place *heap; /* elements from index `count` to `cap` - 1 contain the free slots */
 	size_t count, cap;
 	uint64_t arrivals, duplicates, late;
-	/* how often a record was later, and earlier, than the record before; used to find the
-	 * direction of the log */
+	/* how often a record was later (increases) or earlier (decreases) than the previous one;
+	 * decides whether the log is in reverse order */
 	uint64_t increases, decreases;
-	int64_t last_us; /* time of the last record that had a write time */
-	/* latest time so far, used to sort records without a write time */
+	int64_t last_us; /* write time of the last record that had one */
+	/* latest write time before a record without one; this record is sorted by it */
 	int64_t floor_us;
 	struct goodput_entry left;
 	bool any_left, whole, direction_known, flushing;
@@ -60,7 +60,7 @@ static int order_sign(int64_t a, int64_t b)
 	return (a > b) - (a < b);
 }
 
-/* Compares two records by insertId. Records without a write time or without an insertId come
+/* Compares two records by insertId. A record without a write time or without an insertId comes
  * last. */
 static int order_id_compare(const struct goodput_entry *a, const struct goodput_entry *b)
 {
@@ -171,8 +171,8 @@ void goodput_order_flush(struct goodput_order *o)
 	o->flushing = o->count;
 }
 
-/* Returns true if the log is in reverse order: if 7 of 8 records are earlier than the one before.
- * Not all need be, because several exports may be joined. */
+/* Returns true if the log is in reverse order: 7 of 8 records are earlier than the previous one.
+ * There may be exceptions, because several exports may be joined in one log. */
 static bool order_backwards(struct goodput_order *o)
 {
 	if (!o->direction_known) {

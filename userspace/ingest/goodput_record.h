@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* goodput_record.h - one record of the log that an instrumented job writes
- * (ml-goodput-measurement 0.2.3 and Orbax).
+/* goodput_record.h - one record of the log that an instrumented job writes (ml-goodput-measurement
+ * 0.2.3 and Orbax).
  *
- * Times are microseconds since the epoch, the precision of the records, so that sums are exact.
- * A record describes one instant, except that a checkpoint record, written at the end, has a
- * start and a duration. */
+ * Times are microseconds since the epoch, which is the precision of the log, so that sums are
+ * exact. A record describes one instant. Only a checkpoint record, which is written at the end of
+ * the checkpoint, has a start and a duration. */
 #ifndef INGEST_GOODPUT_RECORD_H
 #define INGEST_GOODPUT_RECORD_H
 
@@ -14,7 +14,7 @@
 enum goodput_kind {
 	GOODPUT_JOB_START,
 	GOODPUT_JOB_END,
-	GOODPUT_STEP, /* step `number` begins, which ends the step before */
+	GOODPUT_STEP, /* step `number` begins, and the previous step ends */
 	GOODPUT_INIT_START,
 	GOODPUT_INIT_END,
 	GOODPUT_PREP_START,
@@ -40,22 +40,23 @@ enum goodput_kind {
 #define GOODPUT_UNKNOWN INT64_MIN
 
 struct goodput_record {
-	/* When the record was written: from the log (`timestamp` or `_ts`); otherwise the first
-	 * value whose key contains "time", as in the goodput library; otherwise the write time of
-	 * the previous record. */
+	/* Time at which the record was written, from the log (`timestamp` or `_ts`). If the log
+	 * does not have it: the first value whose key contains "time", as in the goodput library,
+	 * otherwise the write time of the previous record. */
 	int64_t write_us;
-	/* time of the event; GOODPUT_UNKNOWN: a checkpoint whose start was not logged */
+	/* Time of the event; GOODPUT_UNKNOWN: the start of a checkpoint was not logged. */
 	int64_t time_us;
-	int64_t number; /* step number; GOODPUT_UNKNOWN: a checkpoint whose step was not logged */
-	/* time that training waited for a checkpoint; GOODPUT_UNKNOWN: null in the log */
+	/* Number of the step; GOODPUT_UNKNOWN: the step of a checkpoint was not logged */
+	int64_t number;
+	/* Time that training waited for a checkpoint; GOODPUT_UNKNOWN: it is null in the log. */
 	int64_t duration_us;
 	uint32_t job, name;		   /* numbers of names in goodput_names.h */
 	uint32_t active, total, available; /* numbers of slices */
 	uint8_t kind;
-	bool persistent; /* the checkpoint was written to gs://, not to a local disk */
+	bool persistent; /* the checkpoint was written to gs://; false: to a local disk */
 	/* some durations of the checkpoint are null, which the goodput library rejects */
 	bool partial;
-	bool written; /* write_us is in the log, so that the record can be sorted by it */
+	bool written; /* write_us was in the log, so records can be sorted by it */
 };
 
 #endif

@@ -17,18 +17,19 @@
 #include "userspace/ingest/goodput_step_line.h"
 
 #define READ_BYTES ((size_t)256 << 10)
-/* if less space is free after the unread bytes, these are moved to the start of the buffer */
+/* If less space than this is free after the unread bytes, they are moved to the start of the
+ * buffer. */
 #define ROOM_BYTES ((size_t)64 << 10)
-/* Up to this many unread bytes are moved to the start of the buffer before each read; moving more
- * would be slow. */
+/* Before each read, at most this many unread bytes are moved to the start of the buffer: moving
+ * more would be slow. */
 #define MOVE_BYTES   ((size_t)16 << 10)
 #define BUFFER_BYTES (GOODPUT_ENTRY_MAX + READ_BYTES)
-/* After this many reads without a record (about 10 ms), return to the caller with -EAGAIN. */
+/* After this many reads without a record (about 10 ms), goodput_source_next() returns -EAGAIN. */
 #define FRUITLESS 64
 
 struct goodput_source {
 	char *const *paths;
-	char **sorted;	 /* own copy of paths, if they were sorted by time */
+	char **sorted;	 /* copy of paths, sorted by time; NULL: they were not sorted */
 	int count, next; /* next: index of the first path not yet opened */
 	bool follow, over;
 	struct goodput_file *file; /* NULL: no file is open */
@@ -38,7 +39,8 @@ struct goodput_source {
 	struct goodput_frame frame;
 	struct goodput_faults faults;
 	struct goodput_entry entry;
-	uint64_t size, before; /* sizes in bytes of all files, and of the files already read */
+	/* size: bytes of all files; before: bytes of the files that were read completely */
+	uint64_t size, before;
 	bool size_known;
 	char *buffer;
 };
@@ -48,8 +50,8 @@ static const char *goodput_source_path_now(const struct goodput_source *s)
 	return s->paths[s->next - 1];
 }
 
-/* Counts a bad entry and records the reason of the first one. line 0: the entry has no line
- * number. */
+/* Counts a bad entry, and keeps the reason of the first one. line 0: the line number of the entry
+ * is unknown. */
 static void goodput_source_fault(struct goodput_source *s, uint64_t line, const char *why)
 {
 	char path[256], place[32] = "";
@@ -70,8 +72,8 @@ static int goodput_source_error(const char *path, int err)
 	return err;
 }
 
-/* Checks all paths before reading any: otherwise a missing file might be reported only after
- * hours. */
+/* Checks all paths before the first file is read: otherwise a missing file might be reported only
+ * hours later. */
 static int source_check_paths(struct goodput_source *s)
 {
 	struct stat st;
@@ -150,7 +152,8 @@ void goodput_source_close(struct goodput_source *s)
 	free(s);
 }
 
-/* Returns where the next bytes can be read to, after the unread ones. */
+/* Returns the address after the unread bytes, where the next bytes are stored. *ret_len: free space
+ * there. */
 static char *source_room(struct goodput_source *s, size_t *ret_len)
 {
 	size_t unread = (size_t)(s->frame.end - s->frame.at), room;
@@ -221,8 +224,8 @@ static int goodput_source_fill(struct goodput_source *s)
 	return 1;
 }
 
-/* Parses the entry at frame.at. Returns 1: s->entry is set; 0: not a goodput record; -EAGAIN: the
- * entry is incomplete. */
+/* Parses the entry at frame.at. Returns 1: s->entry is set; 0: the entry is not a goodput record;
+ * -EAGAIN: it is incomplete. */
 static int source_take(struct goodput_source *s)
 {
 	struct goodput_frame *f = &s->frame;
@@ -260,8 +263,8 @@ static int source_take(struct goodput_source *s)
 	return rc > 0;
 }
 
-/* Returns 1: s->entry is set; 0: no more data for now; -EAGAIN: the bytes read contain no record;
- * -errno. */
+/* Reads the next entry. Returns 1: s->entry is set; 0: no more data for now; -EAGAIN: the bytes
+ * read contain no record; -errno. */
 static int source_entry(struct goodput_source *s)
 {
 	int rc;
@@ -288,8 +291,8 @@ struct begun {
 	int place;  /* index of the file in paths */
 };
 
-/* Reads the write time of a file's first record; *ret_us is GOODPUT_UNKNOWN if the file has no
- * write times. */
+/* Reads the write time of a file's first record. *ret_us: this time; GOODPUT_UNKNOWN if the records
+ * of the file have none. */
 static int source_first(char *path, int64_t *ret_us)
 {
 	struct goodput_source *s;
@@ -311,7 +314,7 @@ static int goodput_source_begun_order(const void *a, const void *b)
 }
 
 /* Sorts the files by the time of their first record. The parts of a log may be given in any order,
- * and goodput_order only sorts records that are close to each other. */
+ * but goodput_order only sorts records that are close to each other in the log. */
 static int source_sort(struct goodput_source *s)
 {
 	const unsigned count = (unsigned)s->count;

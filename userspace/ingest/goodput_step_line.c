@@ -4,12 +4,12 @@
 #include <string.h>
 
 #define US_PER_S 1000000ll
-/* most digits of a step number, so that it is below 2^53 and exact as a double */
+/* limit of digits of a step number: it is then below 2^53, and exact as a double */
 #define COUNT_DIGITS 15
 
-/* Times from this number of seconds on are left to goodput_entry_parse(). Below it, a double
- * times 1e6 gives the exact number of microseconds of a decimal with six places (half an ulp is
- * 0.24 us). */
+/* Times from this number of seconds on are parsed by goodput_entry_parse(). Below it, a double
+ * multiplied by 1e6 gives the exact microseconds of a decimal number with six places (half an ulp
+ * is 0.24 us). */
 #define EXACT_MAX_S (1ll << 32)
 
 struct cursor {
@@ -31,7 +31,8 @@ static void line_take_blanks(struct cursor *c)
 		c->at++;
 }
 
-/* Reads a number. Returns how many digits it has; 0: none, or more than max. */
+/* Reads a number. Returns the number of its digits; 0: there is no number, or it has more digits
+ * than max. */
 static size_t line_take_digits(struct cursor *c, size_t max, int64_t *ret)
 {
 	const char *start = c->at;
@@ -45,8 +46,8 @@ static size_t line_take_digits(struct cursor *c, size_t max, int64_t *ret)
 	return n > max ? 0 : n;
 }
 
-/* Reads a string that has no escapes and fits into a name. Returns its length; c->at moves after
- * the closing quote. */
+/* Reads a string without escapes that is short enough for a name. Returns its length; c->at is then
+ * after the closing quote. */
 static size_t line_take_name(struct cursor *c)
 {
 	const char *start = c->at;

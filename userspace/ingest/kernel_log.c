@@ -12,7 +12,7 @@ static const char *log_skip(const char *text, const char *begin)
 	return text && !strncmp(text, begin, len) ? text + len : NULL;
 }
 
-/* Reads a decimal number. Returns false if there is none, or if it is too large for an error code
+/* Reads a decimal number. Returns false if there is none, or if it is too large to be an error code
  * or pid. */
 static bool log_number(const char **at, uint32_t *ret)
 {
@@ -38,8 +38,8 @@ static void log_put(char *out, size_t size, const char *text, size_t len)
 	out[len] = '\0';
 }
 
-/* Parses "pid=1234, name=python, text" and returns the text. pid and name are '<unknown>' if the
- * driver does not know the process. */
+/* Parses "pid=1234, name=python, text" and returns the position of the text. pid and name are
+ * '<unknown>' if the driver does not know the process. */
 static const char *kernel_log_xid_process(const char *at, uint32_t *ret_pid)
 {
 	const char *next = log_skip(at, "pid="), *name;
@@ -126,7 +126,7 @@ bool kernel_log_parse(const char *line, size_t len, struct gp_fault *ret, uint32
 
 	log_put(text, sizeof(text), line, len);
 	*ret_pid = 0;
-	/* only lines with syslog facility 0 are from the kernel */
+	/* lines with another syslog facility than 0 are not from the kernel */
 	if (!log_number(&at, &priority) || *at != ',' || priority >> 3)
 		return false;
 	at = strchr(at, ';');

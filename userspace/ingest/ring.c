@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring.c - copies records out of the rings that BPF programs fill. */
+/* ring.c - copies records out of the ring buffers that BPF programs fill. */
 #include "userspace/ingest/ring.h"
 
 #include <errno.h>
@@ -17,12 +17,13 @@
 struct ring {
 	uint64_t *consumer;
 	const uint64_t *producer;
-	/* the ring's data, mapped twice in a row, so that a record that wraps around is
-	 * contiguous */
+	/* The ring's data, mapped twice in a row, so that a record that wraps around the end is
+	 * contiguous. */
 	const char *data;
 	size_t size;
 	uint64_t from, to;
-	void *maps[2]; /* memory to unmap; NULL: the memory belongs to the caller of ring_over() */
+	/* Mappings to remove; NULL: the memory belongs to the caller of ring_over() */
+	void *maps[2];
 	size_t map_bytes[2];
 };
 
@@ -53,7 +54,7 @@ int ring_open(struct ring **ret, int map_fd, size_t bytes)
 
 	if (bytes % page || bytes > SIZE_MAX / 4)
 		return -EINVAL;
-	/* The kernel allows writing only to the page with the consumer's position
+	/* The kernel allows writing only to the page that contains the consumer's position
 	 * (kernel/bpf/ringbuf.c, ringbuf_map_mmap_kern). */
 	consumer = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
 	if (consumer == MAP_FAILED)
@@ -66,8 +67,8 @@ int ring_open(struct ring **ret, int map_fd, size_t bytes)
 	err = ring_over(ret, consumer, producer, (const char *)producer + page, bytes);
 	if (err)
 		goto fail;
-	/* Child processes must not inherit the mappings: a child that outlives this process would
-	 * keep the ring in memory. */
+	/* Child processes must not inherit the mappings: a child that runs longer than this process
+	 * would keep the ring in memory. */
 	madvise(consumer, page, MADV_DONTFORK);
 	madvise(producer, page + 2 * bytes, MADV_DONTFORK);
 	(*ret)->maps[0] = consumer;
@@ -93,8 +94,9 @@ void ring_close(struct ring *r)
 	free(r);
 }
 
-/* Copies one record. If the length in its header differs from the ring's, copies only a header of
- * kind 0: the decoder rejects and counts it, and the records after it can still be found. */
+/* Copies one record. If the length in its header differs from its length in the ring, copies only a
+ * header of kind 0. The decoder rejects and counts this record, and still finds the records after
+ * it. */
 static int ring_copy(struct buffer *out, const char *record, uint32_t len)
 {
 	const struct gp_rec nothing = {.len = sizeof(nothing)};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream.c - keeps records until the next drain record, and delivers them as events in order of
+/* stream.c - keeps records until the next drain record, then delivers them as events, sorted by
  * time. */
 #include "userspace/ingest/stream.h"
 
@@ -10,7 +10,7 @@
 
 #include "userspace/base/archive.h"
 
-/* Limits of waiting records and of their bytes, in case no drain record comes. When one is
+/* Limits of waiting records and of their bytes, in case no drain record arrives. If a limit is
  * exceeded, the older half of the records is delivered. */
 #define STREAM_HELD_RECORDS ((size_t)1 << 20)
 #define STREAM_HELD_BYTES   ((size_t)256 << 20)
@@ -19,7 +19,8 @@
 #define STREAM_BYTES_MIN ((size_t)64 << 10)
 
 #define MAGIC "gpstream"
-/* format of a saved stream: the ABI version, because it contains records */
+/* Format of a saved stream. It changes with the ABI version, because a saved stream contains
+ * records. */
 #define FORMAT GP_ABI_VERSION
 
 struct stream_item {
@@ -30,15 +31,15 @@ struct stream_item {
 
 struct stream_list {
 	struct stream_item *items;
-	size_t head, len, cap; /* head: index of the first waiting item (only used by the queue) */
+	size_t head, len, cap; /* head: index of the first waiting item (used only in the queue) */
 };
 
 /* Records that wait for older ones. They are returned in order of (time, arrival). Nearly all
- * arrive in order and are put in a queue, at constant cost; the others go to a heap, at O(log n).
- * There is no allocation for single records. Valid when zeroed: empty. */
+ * records arrive in this order and go to a queue, at constant cost; the others go to a heap, at
+ * O(log n). Single records need no allocation. A zeroed struct is valid and empty. */
 struct stream_held {
-	/* bytes: the waiting records; spare: a second buffer, to which they are moved to free
-	 * space */
+	/* bytes: the waiting records; spare: a second buffer, to which they are copied to free the
+	 * bytes of delivered records */
 	char *bytes, *spare;
 	size_t len, cap, spare_cap;
 	struct stream_list queue, heap;
@@ -52,7 +53,8 @@ struct stream {
 	struct stream_held held;
 	uint64_t last_ns; /* time of the last event delivered */
 	uint64_t events;
-	/* records dropped since the last loss event: too late for their order; not decodable */
+	/* numbers of records dropped since the last loss event, because they were too late for
+	 * their order, or could not be decoded */
 	uint64_t late, malformed;
 };
 
@@ -75,8 +77,8 @@ static int stream_list_room(struct stream_list *l)
 
 	if (l->len < l->cap)
 		return 0;
-	/* Compact only if more items have left than remain, so that the cost for each item is
-	 * constant. */
+	/* Compact only if more items have left the list than remain, so that the cost for each item
+	 * is constant. */
 	if (l->head > l->len / 2) {
 		l->len -= l->head;
 		memmove(l->items, l->items + l->head, l->len * sizeof(*l->items));
@@ -146,7 +148,7 @@ static size_t stream_held_count(const struct stream_held *r)
 }
 
 /* Copies raw records to the buffer, 8-aligned. *ret: the copy, valid until stream_held_trim(). The
- * records do not wait yet: call stream_held_push() for each. */
+ * records are not waiting yet: call stream_held_push() for each of them. */
 static int stream_held_load(struct stream_held *r, const void *bytes, size_t len, const char **ret)
 {
 	size_t at = (r->len + 7) & ~(size_t)7;
@@ -167,7 +169,7 @@ static int stream_held_load(struct stream_held *r, const void *bytes, size_t len
 	return 0;
 }
 
-/* Adds a record of the buffer to the waiting records. Returns 0 or -ENOMEM. */
+/* Adds a record, which is in the buffer already, to the waiting records. Returns 0 or -ENOMEM. */
 static int stream_held_push(struct stream_held *r, const struct gp_rec *rec)
 {
 	struct stream_list *q = &r->queue;
@@ -187,8 +189,8 @@ static int stream_held_push(struct stream_held *r, const struct gp_rec *rec)
 	return 0;
 }
 
-/* Removes and returns the earliest record; NULL: none has a time up to until_ns. Valid until
- * stream_held_trim(). */
+/* Removes and returns the earliest record; NULL if no record has a time up to until_ns. The record
+ * is valid until stream_held_trim(). */
 static const struct gp_rec *stream_held_pop(struct stream_held *r, uint64_t until_ns)
 {
 	struct stream_list *q = &r->queue, *h = &r->heap;
@@ -221,8 +223,8 @@ static void stream_list_move(struct stream_held *r, struct stream_list *l, size_
 	}
 }
 
-/* Frees the bytes of records that were delivered. Needs memory for a copy; does nothing without
- * it. */
+/* Frees the bytes of delivered records, by copying the waiting ones. Without memory for the copy,
+ * does nothing. */
 static void stream_held_trim(struct stream_held *r)
 {
 	size_t at = 0, cap = r->cap;
@@ -232,7 +234,7 @@ static void stream_held_trim(struct stream_held *r)
 		r->len = 0;
 		return;
 	}
-	/* Compact only if that frees at least as many bytes as it copies, so that the cost for each
+	/* Compact only if this frees at least as many bytes as it copies, so that the cost for each
 	 * byte is constant. */
 	if (r->len - r->held_bytes < r->held_bytes + STREAM_BYTES_MIN)
 		return;
@@ -276,7 +278,8 @@ void stream_free(struct stream *s)
 	free(s);
 }
 
-/* Delivers a record to the consumer. Its length was checked when it arrived. */
+/* Delivers a record to the consumer as an event. The length of the record was checked when it
+ * arrived. */
 static void stream_deliver(struct stream *s, const struct gp_rec *rec)
 {
 	const struct event ev = {.rec = rec, .payload = rec + 1};
@@ -368,7 +371,7 @@ int stream_feed(struct stream *s, const void *records, size_t len)
 	for (end = at + len; !err && at < end; at += step) {
 		rec = (const void *)at;
 		step = (size_t)(end - at);
-		/* The length is impossible, so the next record cannot be found. */
+		/* the length in this record is impossible, so the next record cannot be found */
 		if (step < sizeof(*rec) || rec->len < sizeof(*rec) ||
 		    ((size_t)rec->len + 7) / 8 * 8 > step) {
 			s->malformed++;
@@ -400,7 +403,8 @@ static int stream_item_order(const void *a, const void *b)
 	return stream_item_before(a, b) ? -1 : 1;
 }
 
-/* Writes the waiting records in the order of delivery, so that on loading all go to the queue. */
+/* Writes the waiting records in the order of delivery, so that all go to the queue when they are
+ * loaded. */
 static void stream_held_write(struct archive *a, const struct stream_held *r)
 {
 	const struct stream_list *lists[] = {&r->queue, &r->heap};
@@ -451,8 +455,8 @@ static void stream_held_read(struct archive *a, struct stream_held *r, uint64_t 
 	a->error = err;
 }
 
-/* Loads waiting records into an empty list. Rejects more than max records or max_bytes, and records
- * that do not decode. */
+/* Loads waiting records into an empty list. Rejects records that cannot be decoded, more than max
+ * records, and more than max_bytes. */
 static void stream_held_archive(struct archive *a, struct stream_held *r, size_t max,
 				size_t max_bytes)
 {
@@ -481,7 +485,8 @@ int stream_save(const struct stream *s, struct buffer *out)
 	struct archive a;
 
 	archive_write(&a, out, MAGIC, FORMAT);
-	/* The cast is safe: an archive opened for writing does not change the stream. */
+	/* Casting const away is safe: an archive that is opened for writing does not change the
+	 * stream. */
 	stream_archive(&a, (struct stream *)s);
 	return archive_end(&a);
 }

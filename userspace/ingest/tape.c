@@ -20,18 +20,21 @@
 
 #define TAPE_FORMAT	1
 #define TAPE_BYTE_ORDER 0x01020304u
-/* most bytes of records in a frame; more in a frame's header means that it is damaged */
+/* Limit of bytes of records in a frame. A header with a larger length is damaged. */
 #define TAPE_FRAME_MAX	(64u << 20)
 #define TAPE_READ_BYTES (256u << 10)
-#define TAPE_LATE_MAX	(16u << 20) /* most bytes that wait in memory for the reader of a pipe */
-/* if the buffer for the reader of a pipe is empty, but larger than this, it is freed */
+/* Limit of bytes that wait in memory for the reader of a pipe \ */
+#define TAPE_LATE_MAX (16u << 20)
+/* If the buffer for the reader of a pipe is larger than this, it is freed when it is empty. */
 #define TAPE_LATE_KEPT (1u << 20)
-/* How long to wait for the reader of a pipe when the buffer is full, before the tape ends. */
+/* Limit of the time to wait for the reader of a pipe when the buffer is full. After it, the tape
+ * ends. */
 #define TAPE_WAIT_MS 500
-/* How long to wait in tape_close() for the reader of a pipe while it reads nothing. */
-#define TAPE_END_MS  10000
-#define NS_PER_MS    1000000ull
-#define FIFO_WAIT_MS 1000 /* how long to wait for a process that opens the FIFO for reading */
+/* Limit of the time that tape_close() waits for the reader of a pipe while it reads nothing. */
+#define TAPE_END_MS 10000
+#define NS_PER_MS   1000000ull
+/* Limit of the time to wait until a process opens the FIFO for reading  \ */
+#define FIFO_WAIT_MS 1000
 
 static const char tape_magic[8] = "GPBPFTP\1";
 
@@ -58,17 +61,17 @@ _Static_assert(sizeof(struct frame_header) == 32, "on disk");
 struct tape_writer {
 	int fd;
 	int err; /* error of the last write */
-	/* a partly written frame could not be removed, so nothing can be written after it */
+	/* A partly written frame could not be removed: nothing can be written after it. */
 	bool broken;
-	bool regular; /* a regular file, from which a partly written frame can be removed */
+	bool regular; /* the tape is a regular file: a partly written frame can be removed */
 	int wait_ms;
 	int end_ms;
-	/* Bytes that wait for the reader of a pipe, of which the first `written` have been
-	 * written. */
+	/* Bytes for the reader of a pipe. The first `written` of them were written, the others
+	 * wait. */
 	struct buffer late;
 	size_t written;
 	off_t base; /* file offset at which the tape begins */
-	/* size of the tape: its header and complete frames, including those that wait */
+	/* size of the tape: its header and all complete frames, including frames that wait */
 	uint64_t bytes;
 };
 
@@ -76,9 +79,10 @@ struct tape_reader {
 	int fd;
 	char *path;
 	char *buf;
-	size_t start, end, cap; /* start, end: the bytes of buf that were read, but not used yet */
-	uint64_t offset;	/* offset of `start` on the tape */
-	uint64_t size;		/* 0: unknown */
+	/* Start, end: bytes of buf that were read from the file and are not used yet */
+	size_t start, end, cap;
+	uint64_t offset; /* offset of `start` on the tape */
+	uint64_t size;	 /* 0: unknown */
 	bool eof;
 };
 
@@ -87,7 +91,7 @@ static uint32_t tape_frame_crc(const struct frame_header *h, const void *records
 	const size_t skip = offsetof(struct frame_header, source);
 	uLong crc = crc32(0, (const Bytef *)h + skip, sizeof(*h) - skip);
 
-	/* Do not call crc32() without records: with NULL it would return the initial checksum. */
+	/* do not pass NULL to crc32(): it would return the initial checksum */
 	return (uint32_t)(len ? crc32(crc, records, (uInt)len) : crc);
 }
 
@@ -110,8 +114,8 @@ static void tape_late_shrink(struct tape_writer *w)
 	}
 }
 
-/* Writes as many waiting bytes as the pipe accepts. While more than `most` remain, waits for the
- * reader up to until_ns, then returns -ETIMEDOUT. Returns 0 or -errno. */
+/* Writes waiting bytes to the pipe. While more than `most` bytes remain, waits for the reader,
+ * until until_ns; then returns -ETIMEDOUT. Returns 0 or -errno. */
 static int tape_late_write(struct tape_writer *w, size_t most, uint64_t until_ns)
 {
 	uint64_t now_ns;
@@ -135,7 +139,7 @@ static int tape_late_write(struct tape_writer *w, size_t most, uint64_t until_ns
 	}
 }
 
-/* Writes all waiting bytes, and gives up when the reader has read nothing for end_ms. Returns 0 or
+/* Writes all waiting bytes. Gives up when the reader has read nothing for end_ms. Returns 0 or
  * -errno. */
 static int tape_late_end(struct tape_writer *w)
 {
@@ -203,8 +207,8 @@ static int tape_write_header(struct tape_writer *w)
 	if (err)
 		return err;
 	w->bytes = sizeof(h);
-	/* The offset is only right after the first write, if the file was opened with O_APPEND (`>>
-	 * FILE`). */
+	/* In a file opened with O_APPEND (`>> FILE`), the offset is only right after the first
+	 * write. */
 	w->base = lseek(w->fd, 0, SEEK_CUR) - (off_t)sizeof(h);
 	return 0;
 }
@@ -292,7 +296,7 @@ int tape_close(struct tape_writer *w)
 	return err;
 }
 
-/* Reads until `want` bytes are in the buffer, or to the end. Returns 0 or -errno. */
+/* Reads until `want` bytes are in the buffer, or until the end of the file. Returns 0 or -errno. */
 static int tape_fill(struct tape_reader *r, size_t want)
 {
 	size_t cap;
@@ -306,8 +310,8 @@ static int tape_fill(struct tape_reader *r, size_t want)
 			r->start = 0;
 		}
 		if (r->end == r->cap) {
-			/* Let the buffer grow with the data, because the length in a frame's header
-			 * may be wrong. */
+			/* Enlarge the buffer only as data arrives, because the length in a frame's
+			 * header may be wrong. */
 			cap = r->cap * 2;
 			buf = realloc(r->buf, cap);
 			if (!buf)
@@ -391,8 +395,8 @@ int tape_open(struct tape_reader **ret, const char *path)
 	return 0;
 }
 
-/* Stops reading, as the next frame cannot be found. why: what is wrong with the frame at r->offset;
- * NULL: it is incomplete, or this is the end. */
+/* Stops reading, because no further frame can be found. why: the error in the frame at r->offset;
+ * NULL: the frame is incomplete, or the tape ends here. */
 static int tape_end(struct tape_reader *r, const char *why)
 {
 	if (why)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tape.h - a tape is a file with all records that the model received, in order of arrival, so
- * that `gp-bpf replay` can repeat a watch.
+/* tape.h - a tape is a file with all records that the model received, in order of arrival. `gp-bpf
+ * replay` repeats a watch from a tape.
  *
- * It has a header (magic, format version, ABI version) and frames. A frame has its length, a
- * CRC-32 (zlib), the source of the records (a ring and its positions, or user space), and
- * records one after the other, each padded to 8 bytes. Each frame is written with one write(2).
- * An incomplete frame at the end (crash, full disk) is ignored with one message; a frame with a
- * wrong checksum ends reading with one message. Tapes are little-endian, like all supported
- * machines; the header records the byte order. */
+ * A tape has a header (magic, format version, ABI version) and frames. A frame has its length, a
+ * CRC-32 (zlib), the source of its records (a ring with positions, or user space), and the records,
+ * each padded to 8 bytes. Each frame is written with one write(2). An incomplete frame at the end
+ * (after a crash, or a full disk) is logged and ignored. A frame with a wrong checksum is logged,
+ * and ends reading. Tapes are little-endian, like all supported machines; the header records the
+ * byte order. */
 #ifndef INGEST_TAPE_H
 #define INGEST_TAPE_H
 
@@ -26,14 +26,15 @@ struct tape_frame {
 };
 
 struct tape_writer;
-/* Creates or truncates a tape; "-" is standard output. Logs its error. If the tape is a pipe, up to
- * 16 MiB wait for the reader; beyond that, tape_append() waits 0.5 s and then fails with
- * -ETIMEDOUT, which ends the tape. */
+/* Creates or truncates a tape; "-" is standard output. Returns 0, or -errno after logging the
+ * reason. If the tape is a pipe, up to 16 MiB wait for the reader. Beyond that, tape_append() waits
+ * 0.5 s and then fails with -ETIMEDOUT, which ends the tape. */
 int tape_create(struct tape_writer **ret, const char *path);
 int tape_append(
 	struct tape_writer *w,
-	const struct tape_frame *f); /* Returns 0, or -errno: the frame is not on the tape */
-/* For tests: replaces the time limits for the reader of a pipe, 0.5 s and 10 s at the end. */
+	const struct tape_frame *f); /* returns 0, or -errno if the frame is not on the tape */
+/* For tests: replaces the limits of waiting for the reader of a pipe (0.5 s, and 10 s at the
+ * end). */
 void tape_patience(struct tape_writer *w, int wait_ms);
 uint64_t tape_bytes(const struct tape_writer *w);
 /* Waits until the reader of a pipe has read everything, and frees w. Returns 0; -ETIMEDOUT: the
@@ -42,11 +43,11 @@ int tape_close(struct tape_writer *w);
 
 struct tape_reader;
 int tape_open(struct tape_reader **ret,
-	      const char *path); /* "-" is standard input; logs its error */
-/* Returns 1: *ret is the next frame, valid until the next call; 0: the end (an incomplete frame was
- * logged); -errno. */
+	      const char *path); /* "-" is standard input; logs the reason of an error */
+/* Reads the next frame. Returns 1: *ret is valid until the next call; 0: the end (if a frame is
+ * incomplete, this was logged); -errno. */
 int tape_next(struct tape_reader *r, struct tape_frame *ret);
-/* Returns which share of the file has been read, 0 to 1; -1: the size is unknown. */
+/* Returns the share of the file that has been read, from 0 to 1; -1: the size is unknown. */
 double tape_progress(const struct tape_reader *r);
 void tape_reader_close(struct tape_reader *r);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tape_probe.c - sets the flags of probes on old tapes, which do not record all flags. When they
- * were recorded, gp-bpf derived the flags from the runtime's name. Do not add runtimes here: new
- * tapes have the flags of the probe files. */
+/* tape_probe.c - sets the flags of probes on old tapes, which lack some flags. The gp-bpf versions
+ * that wrote these tapes derived these flags from the runtime's name. Do not add runtimes here: new
+ * tapes have all flags, from the probe files. */
 #include "userspace/ingest/tape_probe.h"
 
 #include <stdbool.h>
@@ -9,7 +9,8 @@
 
 static const struct {
 	const char *runtime;
-	/* flags of every probe of the runtime; probes with role execute also get execute_flags */
+	/* flags: for every probe of the runtime; execute_flags: also for probes with role
+	 * execute */
 	unsigned flags;
 	unsigned execute_flags;
 } tape_probe_runtimes[] = {
