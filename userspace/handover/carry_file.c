@@ -13,7 +13,7 @@
 #include "userspace/base/hash.h"
 #include "userspace/base/path.h"
 
-#define READABLE 40 /* number of characters of the job's name in the file's name */
+#define READABLE 40 /* limit of characters of the job's name that are used in the file's name */
 
 void carry_name(char out[CARRY_NAME_MAX], const char *job, const char *uid, bool map)
 {
@@ -42,7 +42,7 @@ static int carry_folder_open(const char *dir)
 	return fd == -ENOENT ? -ENOTDIR : fd;
 }
 
-/* Reads a file of at most CARRY_MAX bytes. Returns its length; -EBADMSG: it is longer. */
+/* Reads a file. Returns its length; -EBADMSG: it is longer than CARRY_MAX bytes. */
 static ssize_t carry_text_read(int fd, char out[CARRY_MAX])
 {
 	char text[CARRY_MAX + 1];
@@ -67,7 +67,7 @@ static ssize_t carry_text_read(int fd, char out[CARRY_MAX])
 
 static ssize_t carry_file_load(int folder, const char *name, char out[CARRY_MAX])
 {
-	/* O_NONBLOCK: opening a FIFO must not wait for its writer. */
+	/* O_NONBLOCK: do not wait for the writer of a FIFO */
 	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 	ssize_t len;
@@ -98,7 +98,7 @@ ssize_t carry_file_read(const char *dir, const char *name, char out[CARRY_MAX])
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Returns 0 if the existing file may be replaced: it has an older history, or no valid one. */
+/* Returns 0 if the existing file may be replaced, because its history is older or not valid. */
 static int carry_file_may_write(int folder, const char *name, const struct carry *c,
 				struct carry *had)
 {
@@ -118,7 +118,7 @@ static int carry_file_put(int folder, const char *name, const char *text, size_t
 	snprintf(temporary, sizeof(temporary), ".%s.%d", name, getpid());
 	err = file_replace(folder, name, temporary, 0644, text, len, true);
 	if (!err)
-		fsync(folder); /* Ignore errors: not every file system supports this. */
+		fsync(folder); /* ignore errors: not every file system can sync a folder */
 	return err;
 }
 

@@ -19,9 +19,9 @@
 #include "userspace/kubernetes/access.h"
 #include "userspace/kubernetes/pods_field.h"
 
-#define TRIES	  3 /* number of attempts to write if other processes write the ConfigMap, too */
+#define TRIES	  3 /* attempts to write if other processes change the ConfigMap at the same time */
 #define TOKEN_S	  60
-#define KEY	  "carry" /* key in the ConfigMap's data under which the history is stored */
+#define KEY	  "carry" /* key under which the history is stored in the ConfigMap's data */
 #define MANAGER	  "app.kubernetes.io/managed-by"
 #define MANAGED	  "gp-bpf"
 #define UID_LABEL "gp-bpf/job-uid"
@@ -30,13 +30,13 @@
 #define WRITE_RULE                                                                                 \
 	"its service account needs a Role in namespace %s with configmaps: get, create, patch"
 #define SPACE_MAX 63
-/* bytes of a stored history that are read; those of gp-bpf are shorter */
+/* Limit of bytes that are read of a stored history; histories of gp-bpf are shorter. */
 #define TEXT_MAX	    4096
 #define VERSION_MAX	    128
 #define CONFIG_MAP_NAME_MAX 253 /* longest name of a ConfigMap (RFC 1123) */
 #define CONFIG_MAP_PATH_MAX (CONFIG_MAP_NAME_MAX + 128)
 
-struct config_map { /* an existing ConfigMap of a job */
+struct config_map { /* The existing ConfigMap of a job, as read from the server */
 	char version[VERSION_MAX];
 	char text[TEXT_MAX];
 	size_t len;
@@ -47,23 +47,23 @@ enum turn { IDLE, ASKED, WORKS, ANSWERED };
 struct carry_map {
 	char namespace[SPACE_MAX + 1];
 	double question_s;
-	/* used by the thread only, except that others may cancel its request */
+	/* Used only by the thread, but other threads may cancel its request. */
 	struct access access;
 	struct worker thread;
-	/* The following members are protected by the lock of `thread`. While a request runs, only
-	 * the thread uses them. */
+	/* Protected by the lock of `thread`. While a request runs, only the thread uses these
+	 * members. */
 	enum turn turn;
 	bool dropped, writes;
 	struct carry_map_job job;
 	char space[SPACE_MAX + 1];
 	struct carry carry;
-	/* The request that is being processed; used by the thread only. */
+	/* The request that is being processed. Used only by the thread. */
 	char name[CARRY_NAME_MAX];
 	uint64_t end_ns;
-	char failure[512]; /* reason of the last failure, in one line */
-	/* how long the server asks to wait after the failure, in ms; -1: it does not say */
+	char failure[512]; /* one line with the reason of the last failure */
+	/* how long to wait after the failure, in ms, if the server said so; otherwise -1 */
 	int64_t asked_ms;
-	/* The answer to the request. */
+	/* The answer to the last request. */
 	ssize_t result;
 	char why[512];
 	int64_t retry_ms;
@@ -142,7 +142,7 @@ static int map_parse(struct carry_map *m, const struct web_reply *r, struct conf
 		err = -ENOTUNIQ;
 	} else {
 		memcpy(ret->version, version, strlen(version) + 1);
-		/* A text that does not fit has len == TEXT_MAX, which callers reject. */
+		/* if a text is too long, len is TEXT_MAX, which callers reject */
 		ret->len = len < sizeof(ret->text) ? len : sizeof(ret->text);
 		if (text)
 			memcpy(ret->text, text, ret->len);
@@ -173,7 +173,7 @@ static int map_get(struct carry_map *m, struct config_map *ret)
 		err = map_refused(m, err, &r);
 	else
 		err = r.cut ? -EFBIG : map_parse(m, &r, ret);
-	/* A server should not return these errors for a GET: do not confuse callers, which give
+	/* A server should not return these errors for a GET. Replace them, because callers give
 	 * them other meanings. */
 	err = err == -EEXIST || err == -EINVAL ? -EIO : err;
 	web_reply_free(&r);
@@ -191,9 +191,9 @@ static bool map_is_label(const char *text)
 	       isalnum((unsigned char)text[len - 1]);
 }
 
-/* Appends the owner of the ConfigMap, so that the server deletes the ConfigMap with its owner. The
- * server also deletes objects whose owner does not exist, so the owner is only set if it is certain
- * and in the same namespace. */
+/* Appends the owner of the ConfigMap, with which the server deletes the ConfigMap. The server also
+ * deletes objects whose owner does not exist, so the owner is only set if it is certain and in the
+ * same namespace. */
 static void map_put_owner(struct buffer *b, const struct carry_map *m)
 {
 	const struct carry_map_job *job = &m->job;
@@ -219,8 +219,8 @@ static void map_put_owner(struct buffer *b, const struct carry_map *m)
 	json_close(b, ']');
 }
 
-/* Appends the body of a write. version: the version to be replaced, whose labels and owner stay;
- * NULL: create the ConfigMap. */
+/* Appends the body of a write request. version: version of the ConfigMap to replace, which keeps
+ * its labels and owner; NULL: the ConfigMap is created. */
 static void map_put_text(struct buffer *b, const struct carry_map *m, const char *version)
 {
 	char text[CARRY_MAX + 1];
@@ -249,8 +249,8 @@ static void map_put_text(struct buffer *b, const struct carry_map *m, const char
 	json_close(b, '}');
 }
 
-/* Writes the ConfigMap. Returns 0; -EAGAIN: another process has created, changed or deleted it
- * since it was read; or an error of carry_map_answer(). */
+/* Writes the ConfigMap. Returns 0; -EAGAIN: another process has created, changed or deleted the
+ * ConfigMap after it was read; or an error of carry_map_answer(). */
 static int map_send(struct carry_map *m, const char *version)
 {
 	struct buffer body = {0};
@@ -298,7 +298,8 @@ static ssize_t map_read_there(struct carry_map *m)
 	return (ssize_t)there.len;
 }
 
-/* Reads the ConfigMap, decides whether to replace it, and writes it unless it was changed since. */
+/* Reads the ConfigMap, decides whether to replace it, and writes it if it was not changed
+ * meanwhile. */
 static int map_write_once(struct carry_map *m)
 {
 	struct config_map there = {.len = 0};
@@ -360,7 +361,8 @@ static void map_serve(void *map)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
-/* Gets the namespace of the service account; "" if it is not a valid name. */
+/* Gets the namespace of the pod's service account; "" if there is none, or it is not a valid
+ * name. */
 static void carry_map_account_space(char out[SPACE_MAX + 1])
 {
 	char *path = access_file(NULL, "namespace"), text[SPACE_MAX + 2] = "";
@@ -422,7 +424,7 @@ int carry_map_new(struct carry_map **ret, const struct carry_map_config *cfg)
 	worker_init(&m->thread);
 	m->retry_ms = -1;
 	m->question_s = cfg->question_s > 0 ? cfg->question_s : CARRY_MAP_S;
-	/* Check the settings first, so that errors in them are logged even without Kubernetes. */
+	/* Check the settings first, so that errors in them are logged even without a cluster. */
 	err = map_find_space(m, cfg->namespace);
 	if (!err)
 		err = access_open(&m->access, "Kubernetes API server", cfg->server, cfg->token_file,

@@ -11,32 +11,36 @@
 #include "userspace/base/log.h"
 #include "userspace/handover/handoff_transport.h"
 
-/* time limit for reading histories before the watch begins */
-#define START_NS  2000000000ull
-#define CLOSE_NS  5000000000ull	 /* at the end: time limit for storing histories */
-#define ANSWER_NS 10000000000ull /* a request without an answer is abandoned after this time */
-#define LEAVE_NS  10000000000ull /* an unchanged history is stored again after this time */
-/* Minimum time between two reads for one job, which may start a thousand processes a second. */
+/* Limit of the time for reading histories before the watch begins. */
+#define START_NS 2000000000ull
+#define CLOSE_NS 5000000000ull /* limit of the time for storing histories at the end */
+/* Limit of the time of a request; after it, the request is abandoned */
+#define ANSWER_NS 10000000000ull
+#define LEAVE_NS  10000000000ull /* time after which an unchanged history is stored again */
+/* Minimum time between two reads for the same job: a job may start a thousand processes in a
+ * second. */
 #define READ_NS 1000000000ull
-/* this long after a history was put on the tape, the model must have it */
+/* Time after which the model must have a history that was put on the tape. */
 #define JOINS_NS 5000000000ull
-/* The entry of a job that the model does not have is dropped after this time without processes. */
+/* An entry whose job is not in the model is dropped if no process of the job was reported for this
+ * time. */
 #define IDLE_NS 10000000000ull
-/* minimum time between two searches for an entry that can be dropped */
+/* Minimum time between two searches for an entry that can be dropped. */
 #define ROOM_NS 1000000000ull
 
 struct entry { /* a job */
 	struct carry_map_job who;
-	bool read;	  /* the history must be read */
+	bool read;	  /* the history has to be read */
 	uint64_t read_ns; /* time of the last request for the history; 0: never */
 	bool known;	  /* `had` is valid */
-	struct carry had; /* history of other nodes, which was read and put on the tape */
-	/* when `had` was put on the tape; 0: handoff_check_joined() has checked the result */
+	struct carry had; /* the history of other nodes, as read and put on the tape */
+	/* When `had` was put on the tape; 0: handoff_check_joined() has checked that the model has
+	 * it. */
 	uint64_t joined_ns;
-	struct carry left; /* history that this node stored last; attempt 0: none */
+	struct carry left; /* the history that this node stored last; attempt 0: none */
 	uint64_t left_ns;  /* time of the last attempt to store a history */
-	bool bad, refused; /* a failure to read (bad) or to write (refused) was logged */
-	uint64_t used_ns;  /* last time at which a process of the job was reported */
+	bool bad, refused; /* a failure was logged: to read (bad), to write (refused) */
+	uint64_t used_ns;  /* when a process of the job was reported last */
 };
 
 struct handoff {
@@ -44,28 +48,29 @@ struct handoff {
 	struct output *out;
 	struct journal *journal;
 	struct transport *transport;
-	/* if all are in use, a new job replaces one that has ended */
+	/* If all entries are in use, a new job replaces one that has ended. */
 	struct entry job[HANDOFF_JOBS];
 	uint32_t count;
-	bool full; /* the message about too many jobs was logged */
-	/* time of the last search that found no entry to drop; 0: the last search found one */
+	bool full; /* it was logged that there are too many jobs */
+	/* when a search last found no entry to drop; 0: the last search found one */
 	uint64_t room_ns;
 	char node[CARRY_NODE_MAX];
-	struct entry *asked; /* entry of the current request; NULL: no request is running */
-	bool writes;	     /* the current request writes */
-	struct carry going;  /* history that the current request writes */
+	struct entry
+		*asked; /* the entry that the current request is for; NULL: no request is running */
+	bool writes;	/* the current request writes; false: it reads */
+	struct carry going; /* the history that the current request writes */
 	uint64_t asked_ns;
 	struct trouble { /* state of failures: [0] for reading, [1] for writing */
-		int err; /* the last error, which was logged; 0: the last request succeeded */
+		int err; /* the last error, which was logged; 0: the last request was successful */
 		struct backoff backoff;
-		uint64_t again_ns; /* do not send a request before this time */
+		uint64_t again_ns; /* no request is sent before this time */
 	} trouble[2];
 	uint32_t turn; /* index of the job whose history is written next */
 };
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* Gets the history of the job that this node's model has. Returns false if the model does not have
+/* Gets the job's history as it is in this node's model. Returns false if the model does not have
  * the job. */
 static bool handoff_own_of(struct handoff *c, const struct entry *e, struct carry *ret)
 {
@@ -91,7 +96,7 @@ static bool handoff_over(const struct carry *own)
 }
 
 /* Returns true if the entry can be dropped: the job has ended and its history was stored, or the
- * model does not have the job (own NULL). */
+ * model does not have the job (own is NULL). */
 static bool handoff_done(const struct entry *e, const struct carry *own, uint64_t now_ns)
 {
 	if (e->read || e->joined_ns)
@@ -101,8 +106,8 @@ static bool handoff_done(const struct entry *e, const struct carry *own, uint64_
 	return handoff_over(own) && (e->refused || e->bad || e->left.until_ns == own->until_ns);
 }
 
-/* Returns an entry that can be dropped: the one whose last process was reported longest ago; NULL:
- * there is none. */
+/* Returns the entry that can be dropped and whose job had the longest time without a reported
+ * process; NULL: no entry can be dropped. */
 static struct entry *handoff_room(struct handoff *c)
 {
 	bool done[HANDOFF_JOBS];
@@ -129,7 +134,8 @@ static struct entry *handoff_room(struct handoff *c)
 	return oldest;
 }
 
-/* Finds or adds the entry of a job. Returns NULL after logging one line if there are too many. */
+/* Finds or adds the entry of a job. Returns NULL if there are too many jobs, which is logged
+ * once. */
 static struct entry *handoff_entry_of(struct handoff *c, const char *job, const char *uid)
 {
 	struct entry *e = handoff_find(c, job, uid);
@@ -229,8 +235,8 @@ static void handoff_has_read(struct handoff *c, struct entry *e, const char *tex
 		handoff_onto_tape(c, e, text, (size_t)len);
 }
 
-/* Warns if the model ignored the history from other nodes, because the job had started before it
- * arrived. */
+/* Logs a warning if the model ignored the history from other nodes, because the job had started
+ * here before the history arrived. */
 static void handoff_check_joined(struct handoff *c, struct entry *e)
 {
 	struct carry own;
@@ -316,7 +322,7 @@ static void handoff_answer_take(struct handoff *c, int wait_ms)
 		handoff_has_written(c, e, &had, (int)n);
 		return;
 	}
-	/* Should not happen, as the answer comes from a process of gp-bpf. */
+	/* cannot happen: the answer comes from a process of gp-bpf */
 	if (n > (ssize_t)sizeof(text))
 		n = -EBADMSG;
 	if (n > 0)
@@ -355,14 +361,16 @@ void handoff_poll(struct handoff *c)
 	handoff_read_next(c);
 }
 
-/* Requests a write of the history if it is time for one. all_ns not 0: the watch ends; request a
- * write only if the history has changed since the last one, and none was tried since all_ns. */
+/* Requests a write of the job's history if one is due. all_ns: 0, or, at the end of the watch, when
+ * the end began: then a write is only requested if the history has changed and none was requested
+ * since. */
 static void handoff_write_one(struct handoff *c, uint32_t i, const struct carry *own,
 			      uint64_t all_ns)
 {
 	struct entry *e = handoff_find(c, own->job, own->uid);
 
-	/* A job that has ended and has no entry was stored before its entry was dropped. */
+	/* If all entries are in use, a job without an entry that has ended needs none: it was
+	 * stored before its entry was dropped. */
 	if (!e && (!handoff_over(own) || c->count < HANDOFF_JOBS))
 		e = handoff_entry_of(c, own->job, own->uid);
 	if (!e || e->read)
@@ -374,8 +382,8 @@ static void handoff_write_one(struct handoff *c, uint32_t i, const struct carry 
 		c->turn = i + 1;
 }
 
-/* Stores the history of one job. Jobs take turns, because there may be more than can be stored in
- * time. */
+/* Stores the history of one job. Jobs take turns, because there may be more jobs than writes in the
+ * time between changes. */
 static void handoff_write_next(struct handoff *c, uint64_t all_ns)
 {
 	uint32_t from = c->turn, i;
@@ -401,13 +409,13 @@ void handoff_tick(struct handoff *c)
 	handoff_poll(c);
 	for (uint32_t i = 0; i < c->count; i++)
 		handoff_check_joined(c, &c->job[i]);
-	/* Store nothing during the pause after a failure. */
+	/* store nothing during the pause that follows a failure */
 	if (!c->asked && now_ns >= c->trouble[0].again_ns && now_ns >= c->trouble[1].again_ns)
 		handoff_write_next(c, 0);
 }
 
 /* Sets the namespace of the job's pods, and their owner: the Kubernetes object whose name and uid
- * the job has, if any. The stored history is deleted with this object. */
+ * are those of the job, if there is one. Kubernetes deletes the stored history with this object. */
 static void handoff_place_of(struct entry *e, const struct gp_place *p)
 {
 	bool owned = (p->job_from == GP_JOB_FROM_jobset || p->job_from == GP_JOB_FROM_controller) &&
@@ -425,8 +433,8 @@ void handoff_job(struct handoff *c, const struct gp_place *p)
 	struct carry own;
 	struct entry *e;
 
-	/* Names from other sources are only valid on this node: a job with the same name on another
-	 * node may be a different job. */
+	/* Share only jobs whose name comes from one of these sources. A name from another source is
+	 * only valid on this node: on another node it may be that of a different job. */
 	if (!c || p->job_from == GP_JOB_FROM_none || p->job_from > GP_JOB_FROM_torchelastic)
 		return;
 	log_escape(job, sizeof(job), p->job, strnlen(p->job, sizeof(p->job)));
@@ -439,8 +447,8 @@ void handoff_job(struct handoff *c, const struct gp_place *p)
 	if (!e || e->read || c->asked == e ||
 	    (e->read_ns && clock_mono_ns() - e->read_ns < READ_NS))
 		return;
-	/* Read again only if something can have changed: not while the job runs here, and not if
-	 * its history was read and nothing has run here since. */
+	/* Do not read the history again while the job is running on this node, or if it was read
+	 * and the job has not run here since. */
 	if (e->known && !handoff_own_of(c, e, &own))
 		return;
 	e->read = !handoff_own_of(c, e, &own) || own.state != JOB_RUNNING;
@@ -491,8 +499,8 @@ void handoff_finish(struct handoff *c)
 		c->options->carry);
 }
 
-/* Gets the node's name from Kubernetes, because in a pod the host name is that of the pod. A long
- * name is cut and gets a hash. */
+/* Gets the node's name that Kubernetes gave, because in a pod the host name is that of the pod. A
+ * name that is too long is cut, and a hash is appended. */
 static void handoff_node_name(char out[CARRY_NODE_MAX], const char *given)
 {
 	char host[256] = "";

@@ -11,22 +11,22 @@
 #include "userspace/base/log.h"
 #include "userspace/handover/carry_file.h"
 
-/* Value of --carry that stands for ConfigMaps. A folder with this name can be given as
+/* Value of --carry that selects ConfigMaps. A folder with this name has to be given as
  * ./configmap. */
 #define MAP	 "configmap"
 #define AGAIN_NS 60000000000ull
-/* number of reads from the API server that may follow each other without a pause */
+/* Limit of reads from the API server that follow each other without a pause. */
 #define READS 16
-/* pause between further reads, for all jobs together */
+/* Pause between further reads, over all jobs. */
 #define READ_EACH_NS 500000000ull
 
 struct transport {
-	/* used by the helper process, so it must be set before that starts */
+	/* The helper process uses dir, so it must be set before that process starts. */
 	const char *dir;
-	struct helper *helper; /* NULL: histories are stored in ConfigMaps */
+	struct helper *helper; /* NULL: histories are in ConfigMaps */
 	struct carry_map *map;
 	bool asked;
-	uint64_t reads_ns; /* when READS reads without a pause will be allowed again */
+	uint64_t reads_ns; /* when READS reads without a pause are allowed again */
 };
 
 /* ---- a folder, in a helper process ----------------------------------------------------------- */
@@ -63,7 +63,8 @@ static ssize_t transport_write_there(const void *arg, void *ret, size_t cap)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
-/* Returns NAMESPACE for "configmap:NAMESPACE", "" for "configmap", and NULL for a folder. */
+/* Returns the namespace in a value of --carry: NAMESPACE for "configmap:NAMESPACE", "" for
+ * "configmap"; NULL: the value is a folder. */
 static const char *transport_map_of(const char *carry)
 {
 	size_t len = strlen(MAP);
@@ -79,7 +80,7 @@ static int transport_map_new(struct transport *w, const struct options *o, const
 				       .namespace = *namespace ? namespace : NULL};
 	int err = carry_map_new(&w->map, &cfg);
 
-	if (err == -EDESTADDRREQ) /* The error was logged. */
+	if (err == -EDESTADDRREQ) /* carry_map_new() has logged the reason */
 		return 0;
 	if (!err && !w->map)
 		log_warn(

@@ -23,14 +23,15 @@
 
 struct successor {
 	struct access access;
-	char *pod, *namespace; /* names of this pod and of its namespace; NULL: unknown */
+	char *pod, *namespace; /* names of this pod and its namespace; NULL: unknown */
 	unsigned limit_s;
 	uint64_t end_ns;
 	char *why;
 	size_t cap;
-	/* state of successor_ask() */
+	/* The following members are the state of successor_ask(). */
 	struct worker thread;
-	bool comes; /* the answer; text: its reason; used by the thread only, until it has ended */
+	/* The answer (comes) and its reason (text); only the thread uses them until it has ended */
+	bool comes;
 	char text[400];
 	int fd; /* readable when the thread has ended; -1: no thread was started */
 	struct loop *loop;
@@ -95,7 +96,7 @@ void successor_free(struct successor *s)
 		return;
 	if (s->access.web)
 		successor_cancel(s);
-	/* first, as the thread writes to the descriptor that is closed next */
+	/* first, because the thread writes to the descriptor that is closed next */
 	worker_free(&s->thread);
 	successor_forget(s);
 	access_free(&s->access);
@@ -112,7 +113,7 @@ void successor_cancel(struct successor *s)
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-/* Returns true if a failure may be brief: the API server is restarting or overloaded. */
+/* Returns true if a failure may be temporary: the API server is restarting or overloaded. */
 static bool successor_is_passing(int err, const struct web_reply *r)
 {
 	return err == -EIO ? r->failure != WEB_CANCELLED
@@ -146,8 +147,8 @@ static cJSON *successor_answer(struct successor *s, int err, const struct web_re
 	return json;
 }
 
-/* Sends a GET request, repeated after brief failures, and parses the reply. Returns NULL after an
- * error, with the reason in why. */
+/* Sends a GET request, again after temporary failures, and parses the reply. Returns NULL on an
+ * error, whose reason is in s->why. */
 static cJSON *successor_request(struct successor *s, const char *path, const char *what)
 {
 	struct web_reply r = {0};
@@ -183,8 +184,8 @@ static bool successor_stays(struct successor *s, const char *path, const char *w
 	return json && !ends;
 }
 
-/* Gets the name of the DaemonSet that owns this pod. The pod keeps this reference when the
- * DaemonSet is deleted. Returns false after an error, with the reason in why. */
+/* Gets the name of the DaemonSet that owns this pod. The pod keeps this reference even if the
+ * DaemonSet is deleted. Returns false on an error, whose reason is in s->why. */
 static bool successor_find_owner(struct successor *s, char *name, size_t cap)
 {
 	char path[640];
