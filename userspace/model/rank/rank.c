@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank.c - passes the records of a process through the parts of its rank (markers, phases, step
- * finder), and ends the rank. */
+/* rank.c - passes the records of a process to the parts of its rank (markers, phases, step finder),
+ * and ends the rank. */
 #include "userspace/model/rank/rank_private.h"
 
 #include <signal.h>
@@ -10,19 +10,19 @@
 
 #define LEDGER_REPORT_NS 10000000000ull
 /* Signals that show that a process uses a device. The state of such a process is reported even if
- * nothing shows that it trains. */
+ * it shows no sign of training. */
 #define SEEN_WORK (1ull << SIGNAL_EXECUTE | 1ull << SIGNAL_SYNC)
-/* A checkpoint or range is reported this long (ns) after it began, because by then all steps that
- * ended before it have been reported. */
+/* Time (ns) after which a checkpoint or range is reported: all steps that ended before it have been
+ * reported by then. */
 #define NOTE_WAIT_NS 2000000000ull
-/* If a process fails by itself, at most this much time (ns) before its end is booked as
- * recovery. */
+/* If a process fails by itself, the time since its last training activity is booked as recovery,
+ * but at most this much (ns). */
 #define TEARDOWN_NS 60000000000ull
 
 /* ---- markers --------------------------------------------------------------------------------- */
 
-/* Returns true for signals that only a training process gives. Reads of files and uses of devices,
- * for example, also come from servers and from worker processes of a data loader. */
+/* Returns true for signals that only training processes give. Other signals, such as reads of files
+ * and uses of devices, also come from servers and from worker processes of a data loader. */
 static bool rank_signal_trains(enum signal_kind kind)
 {
 	switch (kind) {
@@ -41,7 +41,8 @@ static bool rank_signal_trains(enum signal_kind kind)
 	}
 }
 
-/* Books the evaluations and steps that were found, in order. Returns true if there were any. */
+/* Books the evaluations and steps that the step finder has found, in order of time. Returns true if
+ * there were any. */
 static bool rank_steps(struct rank *r)
 {
 	uint64_t begin_ns, end_ns;
@@ -58,8 +59,8 @@ static bool rank_steps(struct rank *r)
 	return any;
 }
 
-/* Passes the signal to the part that computes the shares of named ranges (range_share.h). That part
- * is allocated at the first range, because most jobs have none. */
+/* Passes the signal to the part that computes the shares of named ranges (range_share.h). This part
+ * is allocated when the first range occurs, because most jobs have none. */
 static void rank_shares(struct rank *r, const struct signal *s)
 {
 	int err;
@@ -70,8 +71,8 @@ static void rank_shares(struct rank *r, const struct signal *s)
 	r->error = err ? err : r->error;
 }
 
-/* Handles signals about the process itself, such as its exit. Returns true if the signal says
- * nothing about steps. */
+/* Handles signals about the process itself, such as its exit. Returns true if the signal needs no
+ * further handling, because it does not concern steps. */
 static bool rank_signal_life(struct rank *r, const struct signal *s, bool first)
 {
 	if (first && rank_signal_trains(s->kind))
@@ -117,15 +118,15 @@ static void rank_signal(struct rank *r, const struct signal *s)
 	if (!r->trainer && step_finder_trains(r->finder))
 		rank_trains(r, s->ts_ns);
 	any = rank_steps(r);
-	/* Formatting the state is expensive: do it only when the state may have changed, and every
-	 * second. */
+	/* Report the state only when it may have changed, and every second, because formatting it
+	 * is expensive. */
 	if ((r->trainer || r->member.seen & SEEN_WORK) &&
 	    (first || s->kind == SIGNAL_TICK || s->kind == SIGNAL_EXIT ||
 	     (any && r->loops[0]->state.state != STATE_LOCKED)))
 		rank_states(r, s->ts_ns);
 }
 
-/* Turns a record into signals, usually one; each signal is handled completely before the next. */
+/* Turns a record into signals, usually one. Each signal is handled completely before the next. */
 static void rank_mark(struct rank *r, const struct event *ev, const struct gp_probe *probe)
 {
 	struct marker_signals signals;
@@ -153,8 +154,8 @@ static void rank_tick(struct rank *r, uint64_t now_ns)
 		rank_report_ledger(r, now_ns);
 }
 
-/* Notes that the process was not observed until now. Before the first marker this counts as
- * attaching late. */
+/* Records that the process was not observed from the last observation until now. Before the first
+ * marker, this has the same effect as attaching late. */
 static void rank_missed(struct rank *r, uint64_t now_ns)
 {
 	if (now_ns <= r->member.observed_ns)
@@ -178,8 +179,8 @@ static int rank_gap(struct rank *r, const struct event *ev)
 	return err ? err : r->error;
 }
 
-/* Returns false for a device initialization that found no device: PyTorch built for CUDA always
- * tries one. */
+/* Returns false for a device initialization that found no device. PyTorch built for CUDA always
+ * tries to initialize one. */
 static bool rank_probe_accelerates(const struct event *ev, const struct gp_probe *probe)
 {
 	if (probe->role == GP_ROLE_device_init)
@@ -187,7 +188,7 @@ static bool rank_probe_accelerates(const struct event *ev, const struct gp_probe
 	return event_role_uses_device(probe->role);
 }
 
-/* Takes a hit of the probe that ends steps because the user said so (--marker). */
+/* Handles a hit of the probe that ends steps because the user chose it with --marker. */
 static void rank_chosen(struct rank *r, const struct event *ev, const struct gp_probe *probe)
 {
 	struct signal s = {
@@ -205,8 +206,8 @@ static void rank_chosen(struct rank *r, const struct event *ev, const struct gp_
 	rank_signal(r, &s);
 }
 
-/* Returns the group of the record's probe. A probe that the user chose to find steps counts as a
- * marker, whatever the group of its row. */
+/* Returns the group of the record's probe. A probe that the user chose with --marker belongs to the
+ * markers, whatever the group of its row. */
 static unsigned rank_probe_group(const struct rank *r, const struct event *ev,
 				 const struct gp_probe *probe)
 {
@@ -248,7 +249,8 @@ static int rank_record(struct rank *r, const struct event *ev, const struct gp_p
 	if (kind == GP_KIND_monitor)
 		return rank_monitor(r, ev);
 	if (probe &&
-	    /* a counter of records that were not sent does not show that the process trains */
+	    /* this only counts records that were not sent: it does not show that the process
+	     * trains */
 	    probe->role == GP_ROLE_monitor)
 		return 0;
 	if (!r->marker) {
@@ -298,7 +300,7 @@ static void rank_close(struct rank *r, uint64_t now_ns)
 
 static void rank_report_end(struct rank *r, uint64_t now_ns)
 {
-	if (r->status == -1) { /* the exit record was lost, so the status is unknown */
+	if (r->status == -1) { /* no exit record was received, so the status is unknown */
 		rank_event(r, now_ns, "ended unseen");
 		return;
 	}
@@ -312,8 +314,8 @@ static void rank_report_end(struct rank *r, uint64_t now_ns)
 		job_launcher_failed(&r->member, now_ns);
 }
 
-/* Books the time between the last training activity and a failure as recovery, if the process
- * failed by itself. At most TEARDOWN_NS are booked. */
+/* If the process failed by itself, books the time from the last training activity to the failure as
+ * recovery, at most TEARDOWN_NS. */
 static void rank_teardown(struct rank *r, uint64_t now_ns)
 {
 	uint64_t from_ns = r->hang.progress_ns;
@@ -336,8 +338,8 @@ static void rank_leave(struct rank *r, uint64_t now_ns)
 	job_left(&r->member, now_ns);
 }
 
-/* Reports the last step if its update has ended, although another update might have become part of
- * it. The state of the loop is not changed, because the process may continue. */
+/* Reports the last step if its update has ended, without waiting whether another update becomes
+ * part of it. The state of the loop does not change, because the process may continue. */
 static void rank_last_steps(struct rank *r, const struct signal *last)
 {
 	if (!r->finder || !r->nloops || r->loops[0]->state.state != STATE_LOCKED)
@@ -355,7 +357,7 @@ static void rank_settle(struct rank *r, uint64_t now_ns)
 	rank_hang_close(r, now_ns, false);
 	if (r->phase &&
 	    phase_feed(r->phase,
-		       /* completes a checkpoint to which further files might have been added */
+		       /* SIGNAL_EXIT completes a checkpoint: no more files are added to it */
 		       &last))
 		r->error = -ENOMEM;
 	if (r->trainer)
@@ -409,13 +411,13 @@ int rank_gone(struct rank *r, uint64_t now_ns)
 	return r->error;
 }
 
-/* Ends the rank because its process has begun to run another program. */
+/* Ends the rank, because its process now runs another program. */
 static int rank_replaced(struct rank *r, uint64_t now_ns)
 {
 	r->error = 0;
 	rank_hang_close(r, now_ns, true);
 	rank_event(r, now_ns, "replaced by another program");
-	rank_settle(r, now_ns); /* so that the last step is reported before the end */
+	rank_settle(r, now_ns); /* report the last step before the end */
 	rank_failed(r, now_ns, true);
 	rank_leave(r, now_ns);
 	r->alive = false;
@@ -424,8 +426,8 @@ static int rank_replaced(struct rank *r, uint64_t now_ns)
 	return r->error;
 }
 
-/* Makes the rank for another program that the same process runs now. Returns NULL when there is no
- * memory. */
+/* Makes the rank for the other program that the process of r runs now. Returns NULL when there is
+ * no memory. */
 static struct rank *rank_next(const struct rank *r, uint64_t now_ns)
 {
 	struct rank *next = rank_new(r->member.env, r->member.pid, now_ns, true);
@@ -518,7 +520,7 @@ int rank_exec(struct rank *r, const struct event *ev, struct rank **ret)
 }
 
 /* If the sender was interrupted a short time ago, this signal counts as an interrupt, whatever its
- * number: launchers end their children with other signals. */
+ * number: launchers end their children with various signals. */
 void rank_signalled(struct rank *r, const struct event *ev, const struct rank *sender)
 {
 	uint64_t now_ns = ev->rec->ts_ns;

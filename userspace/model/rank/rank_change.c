@@ -14,7 +14,7 @@ static void rank_change_add_grown(const struct change_view *v, char *out, size_t
 	for (int i = 0; i < CHANGE_PARTS; i++) {
 		bool known = i == PHASE_COUNT ? v->parts_known : v->parts_known & 1u << i;
 
-		/* Parts of less than a tenth of the growth are not listed. */
+		/* list only phases with at least a tenth of the growth */
 		if (!known || v->grown_ns[i] <= 0 ||
 		    v->grown_ns[i] < ((int64_t)v->after_ns - (int64_t)v->before_ns) / 10)
 			continue;
@@ -54,15 +54,15 @@ static void change_evidence(const struct change_view *v, const struct time_cause
 		snprintf(out + strlen(out), len - strlen(out), "; %s", why);
 }
 
-/* With fewer measured seconds, what the process lacks in general is unknown. */
+/* If fewer seconds than this were measured (ns), it is unknown what the process generally lacks. */
 #define LACKED_LEAST_NS 8000000000ull
-/* A slowdown is compared with the USUAL_NS before its onset, without the last ONSET_NS, because the
- * onset is not known exactly. */
+/* A slowdown is compared with the USUAL_NS before its onset. The last ONSET_NS are skipped, because
+ * the onset is not known exactly. */
 #define USUAL_NS 60000000000ull
 #define ONSET_NS 1000000000ull
 
-/* A slowdown is reported once it has lasted this long and cost this share of the time since it
- * began, unless the user set other limits. A shorter one counts as a burst. */
+/* A slowdown is reported when it has lasted for SLOW_NS and cost SLOW_PPM of the time since it
+ * began, unless the user set other limits. A slowdown that ends before counts as a burst. */
 #define SLOW_NS	 30000000000ull
 #define SLOW_PPM 50000
 
@@ -85,7 +85,7 @@ void rank_lacked(const struct rank *r, uint64_t now_ns, struct resource_sums *re
 
 	*ret = (struct resource_sums){0};
 	for (uint32_t i = 0; i < r->nloops; i++) {
-		/* the loop is slower than usual: its causes are shown instead */
+		/* if a loop is slower than usual, its causes are shown instead */
 		if (change_before_ns(r->loops[i]->change))
 			return;
 		if (r->loops[i]->first_ns && (!from_ns || r->loops[i]->first_ns < from_ns))
@@ -98,7 +98,7 @@ void rank_lacked(const struct rank *r, uint64_t now_ns, struct resource_sums *re
 		ret->covered_ns = 0;
 }
 
-/* Starts the record of a slowdown with what the process lacked before its onset (a CPU,
+/* Begins the record of a slowdown. First stores what the process lacked before the onset (a CPU,
  * memory...). */
 static void change_begin(struct rank *r, struct rank_loop *lp, const struct change_view *v)
 {
@@ -128,8 +128,8 @@ static void change_begin(struct rank *r, struct rank_loop *lp, const struct chan
 	rank_device_usual(r, onset_ns, &lp->slow->usual_device);
 }
 
-/* Finds the causes of a slowdown: compares what the process lacked before its onset and since
- * then. */
+/* Finds the causes of a slowdown by comparing what the process lacked before the onset and after
+ * it. */
 static void change_causes(const struct rank *r, struct rank_slow *slow, const struct change_view *v,
 			  uint64_t now_ns)
 {
@@ -151,13 +151,13 @@ static void change_causes(const struct rank *r, struct rank_slow *slow, const st
 	rank_line_causes(r, slow, v, now_ns);
 }
 
-/* Divides the time lost since the last call among the causes of the slowdown, and adds it to
- * r->cause_ns. */
+/* Divides the time that the slowdown has cost since the last call among its causes, and adds the
+ * parts to r->cause_ns. */
 static void change_count(struct rank *r, struct rank_slow *slow)
 {
 	uint64_t left_ns = slow->lost_ns > 0 ? (uint64_t)slow->lost_ns : 0;
 
-	if (!left_ns) /* no time was lost: steps were as fast as before the slowdown */
+	if (!left_ns) /* no time was lost: the steps were as fast as before the slowdown */
 		return;
 	slow->lost_ns = 0;
 	for (int i = TIME_CAUSE_unknown + 1; i < TIME_CAUSE_COUNT; i++) {
@@ -188,7 +188,7 @@ static void change_event_text(struct rank *r, const struct change_view *v,
 			   cause == TIME_CAUSE_own_code ? health->causes->line : "");
 }
 
-/* Reports that the slowdown *v of a loop lasts, or that it is over. */
+/* Reports that the slowdown *v of a loop continues, or that it has ended. */
 static void change_report(struct rank *r, const struct rank_slow *slow, uint32_t loop,
 			  const struct change_view *v, uint64_t now_ns)
 {
@@ -223,7 +223,7 @@ static void change_report(struct rank *r, const struct rank_slow *slow, uint32_t
 	rank_fact(r, &f, now_ns);
 }
 
-/* Reports the present slowdown once it has lasted long enough and cost enough. */
+/* Reports the present slowdown if it has lasted long enough and cost enough. */
 static void change_alarm(struct rank *r, struct rank_slow *slow, uint32_t loop,
 			 const struct change_view *v, uint64_t now_ns)
 {
@@ -273,7 +273,7 @@ void rank_change(struct rank *r, struct rank_loop *lp, const struct fact_step *f
 	change_view(lp->change, &v);
 	if (event == CHANGE_SLOWER)
 		change_begin(r, lp, &v);
-	if (!lp->slow) /* no memory: it is unknown what the slowdown costs */
+	if (!lp->slow) /* no memory for the slowdown, so its cost is unknown */
 		return;
 	change_causes(r, lp->slow, &v, now_ns);
 	change_count(r, lp->slow);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_collective.c - counts the collectives that a process has entered, for each communicator.
- * When it hangs, the count shows its position among the ranks. Sends and receives involve only two
- * ranks and are not counted. */
+/* rank_collective.c - counts the collectives that a process has entered, for each communicator. If
+ * the process hangs, these counts are compared with those of the other ranks. Sends and receives
+ * are not counted, because they involve only two ranks. */
 #include "userspace/model/rank/rank_private.h"
 
 void rank_collective(struct rank *r, const struct signal *s)

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_device.c - the accelerator that a rank uses: what a lower clock and errors of it cost. */
+/* rank_device.c - the accelerator that a rank uses: the time lost because of its lower clock, and
+ * because of its errors. */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/base/number.h"
 
-/* A slowdown is compared with the USUAL_NS before its onset, without the last ONSET_NS, because the
- * onset is not known exactly. */
+/* A slowdown is compared with the USUAL_NS before its onset. The last ONSET_NS are skipped, because
+ * the onset is not known exactly. */
 #define USUAL_NS 60000000000ull
 #define ONSET_NS 1000000000ull
-/* An error this shortly before or after the onset of a slowdown may be its cause. */
+/* An error may be the cause of a slowdown if it occurs at most this long (ns) before or after the
+ * onset. */
 #define ERROR_NS 5000000000ull
-/* The device is described if it explains at least this share of a slowdown. */
+/* The device is described as a cause if it explains at least this share of a slowdown. */
 #define LISTED_SHARE 0.05
 
 int rank_device(struct rank *r, const struct event *ev)
@@ -52,7 +54,7 @@ static void rank_device_since(const struct rank *r, const struct change_view *v,
 	device_clock_between(r->device, v->onset_ns, v->end_ns ? v->end_ns : now_ns, ret);
 }
 
-/* Returns the number of uncorrected errors when the slowdown began. */
+/* Returns the number of uncorrected errors up to the onset of the slowdown. */
 static uint64_t rank_device_errors(const struct rank *r, const struct change_view *v)
 {
 	struct device_sums s;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_examine.c - examinations of the training thread: when one is wanted, and its results. */
+/* rank_examine.c - examinations of the training thread and of the data loader's workers: decides
+ * when one is needed, and keeps the results. */
 #include "userspace/model/rank/rank_private.h"
 
-/* While training waits for input, its workers are examined again after this time. */
+/* While training waits for input, the workers of its data loader are examined again after this
+ * time. */
 #define WORKERS_AGAIN_NS 600000000000ull
 
 int rank_examined(struct rank *r, const struct event *ev)
@@ -62,7 +64,7 @@ void rank_instead(struct rank *r, const struct event *ev, const struct rank *oth
 			own || (known && other->trainer) ? job_name_of(&other->member) : NULL, own);
 }
 
-/* Returns true if nothing was examined since from_ns. */
+/* Returns true if the training thread was not examined since from_ns. */
 static bool rank_examine_due(const struct rank *r, uint64_t from_ns)
 {
 	return !r->examination || r->examination->from_ns < from_ns;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_failure.c - whether the end of a process was clean, and what caused a failure. */
+/* rank_failure.c - decides whether the end of a process was a failure, and what caused the
+ * failure. */
 #include "userspace/model/rank/rank_private.h"
 
 #include <signal.h>
@@ -21,8 +22,8 @@ static enum disruption_cause rank_failure_cause_of(const struct rank *r, int sig
 	case SIGUSR1:
 	case SIGUSR2:
 		return CAUSE_killed;
-	/* Other signals are sent by the kernel, or by abort(), when the process itself fails;
-	 * another process may have sent them, too. */
+	/* Other signals come from the kernel or abort() when the process itself fails, unless
+	 * another process sent them. */
 	default:
 		return r->killed.signal == (uint32_t)sig && r->killed.sender &&
 				       r->killed.sender != r->member.pid
@@ -40,7 +41,7 @@ static bool rank_failure_clean_end(int status)
 }
 
 /* Returns true if the process ended because of SIGINT. The step in progress may end after the
- * signal; if a further step has begun, the process did not stop because of the signal. */
+ * signal. If another step has begun after it, the process did not stop because of the signal. */
 static bool rank_failure_was_interrupted(const struct rank *r, uint64_t now_ns)
 {
 	const struct rank_done *before = r->nloops ? rank_done(r->loops[0], 1) : NULL;
@@ -57,8 +58,8 @@ bool rank_ended_clean(const struct rank *r, uint64_t now_ns)
 	return rank_failure_clean_end(r->status) || rank_failure_was_interrupted(r, now_ns);
 }
 
-/* Returns true if Ray started the process. Ray always ends its workers with exit status 1, even
- * after success. */
+/* Returns true if Ray started the process. Ray ends its workers with exit status 1 even after
+ * success. */
 static bool rank_managed(const struct rank *r)
 {
 	return !strncmp(r->member.process.comm, "ray::", 5) ||
@@ -66,8 +67,8 @@ static bool rank_managed(const struct rank *r)
 	       strstr(r->member.process.command, "/ray/_private/workers/default_worker.py");
 }
 
-/* Returns true if another process sent a signal to end this one, and it ended a while later:
- * usually a preemption. */
+/* Returns true if another process sent a signal to end this process, and the process ended some
+ * time later. This is usually a preemption. */
 static bool rank_failure_asked_to_end(const struct rank *r, uint64_t now_ns)
 {
 	return r->killed.sender && r->killed.sender != r->member.pid &&
@@ -76,8 +77,9 @@ static bool rank_failure_asked_to_end(const struct rank *r, uint64_t now_ns)
 		r->killed.signal == SIGUSR2);
 }
 
-/* Sets the cause to an event of the pod or node (eviction, preemption...), because that says more
- * than the resulting signal or status. Returns false if there was no such event. */
+/* Sets the cause of the failure to an event of the pod or node (eviction, preemption...), which
+ * explains more than the signal or exit status that follows from it. Returns false if there was no
+ * such event. */
 static bool rank_failure_notice_cause(const struct rank *r, uint64_t now_ns, struct job_cause *why)
 {
 	uint64_t since_ns = more_than(now_ns, JOB_GRACE_NS);

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_fault.c - errors of a process's device and communicators. Each is reported once and counted;
- * if the process ends soon after an error, that error is the cause. */
+/* rank_fault.c - errors of a process's device and communicators. Each different error is reported
+ * once, and all are counted. If the process fails soon after an error, the error is taken as the
+ * cause. */
 #include <inttypes.h>
 
 #include "userspace/base/hash.h"
 #include "userspace/model/rank/rank_private.h"
 
-/* If a process fails within this time (ns) after an error, the error is the cause. It may take that
- * long: PyTorch's watchdog checks every 100 ms, then gives its other threads a minute to dump their
- * state (TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC); then Python unwinds its stack and joins threads. */
+/* If a process fails within this time (ns) after an error, the error is the cause. It is this long
+ * because PyTorch's watchdog checks every 100 ms and then gives its other threads a minute to dump
+ * their state (TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC). After that, Python unwinds its stack and joins
+ * threads. */
 #define CAUSE_NS 120000000000ull
 
-struct fault_report { /* an error, as it is reported */
+struct fault_report { /* an error, in the form in which it is reported */
 	enum fault_kind kind;
 	int64_t code;
 	const char *name, *origin, *evidence;
 	bool weak;
 };
 
-/* Stores the fault as a possible cause of a failure. Later faults usually follow from the first
- * one, so the first is kept, unless it is weak: of a kind that also occurs in normal operation. */
+/* Stores the fault as a possible cause of a failure. Only the first fault is kept, because later
+ * faults usually follow from it. A fault of a kind that also occurs in normal operation (weak) is
+ * replaced. */
 static void fault_remember(struct rank_fault *f, const struct fault_report *t, uint64_t now_ns)
 {
 	if (f->at_ns && (!f->weak || t->weak))
@@ -30,8 +33,8 @@ static void fault_remember(struct rank_fault *f, const struct fault_report *t, u
 	snprintf(f->name, sizeof(f->name), "%s", t->name);
 }
 
-/* Returns true if this fault was not reported before, and adds it. A linear search suffices: there
- * are at most RANK_FAULTS, and errors are rare. */
+/* Returns true if this fault was not reported before, and adds it to the reported ones. A linear
+ * search is enough: there are at most RANK_FAULTS of them, and errors are rare. */
 static bool fault_first(struct rank_fault *f, const struct fault_report *t)
 {
 	uint64_t hash = hash_bytes(hash_word(HASH_START, (uint64_t)t->code), t->name,
@@ -67,7 +70,8 @@ static void fault_send(struct rank *r, const struct fault_report *t, uint64_t no
 	rank_fact(r, &f, now_ns);
 }
 
-/* Returns the entry for an error code of the probe's runtime; NULL: the code is not a fault. */
+/* Returns the entry for the error code that a call of the probe's runtime returned; NULL: the code
+ * is not a fault. */
 static const struct gp_code *fault_code(const struct rank *r, const struct signal *s)
 {
 	char runtime[sizeof(((struct gp_code *)0)->runtime)];
@@ -107,8 +111,8 @@ void rank_fault_signal(struct rank *r, const struct signal *s)
 	fault_send(r, &t, s->ts_ns);
 }
 
-/* Returns true for Xid codes that do not show an error by themselves, according to NVIDIA's list:
- * 45 (cleanup after another error), 63 (a remapped row), 92 (a high rate of corrected errors). */
+/* Returns true for Xid codes that are not errors by themselves according to NVIDIA's list: 45
+ * (cleanup after another error), 63 (a remapped row), 92 (a high rate of corrected errors). */
 static bool rank_fault_xid_weak(int64_t code)
 {
 	return code == 45 || code == 63 || code == 92;
@@ -137,7 +141,7 @@ void rank_fault_kernel(struct rank *r, const struct event *ev, bool mine)
 	snprintf(evidence, sizeof(evidence), "%s%s%s%s: %s", mine ? "" : "a device of this host; ",
 		 driver, *device ? " " : "", device, text);
 	if (mine) {
-		if (!t.weak) /* a stored error of the runtime is a consequence of this fault */
+		if (!t.weak) /* an error that was stored before follows from this one */
 			r->fault.at_ns = 0;
 		fault_remember(&r->fault, &t, ev->rec->ts_ns);
 		r->fault.count[t.kind]++;

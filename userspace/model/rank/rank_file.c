@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_file.c - files of a process that may be checkpoints. Passes them to the phases of the
- * process and to its job's table of checkpoints. */
+/* rank_file.c - handles files of a process that may be checkpoints: passes them to the phases of
+ * the process, and to the table of checkpoints of its job. */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/base/hash.h"
@@ -12,8 +12,8 @@ struct file_event {
 	char path[GP_PATH_MAX];
 };
 
-/* Returns a hash of the last two parts of a path. The beginning is not used, because the kernel
- * side cuts it off in a long path. */
+/* Returns a hash of the last two parts of a path. The kernel side cuts off the beginning of a long
+ * path, so the other parts cannot be used. */
 static uint64_t rank_file_folder_unit(const char *path, size_t len)
 {
 	size_t from = len, parts = 0;
@@ -54,7 +54,8 @@ static int file_written(struct rank *r, const struct file_event *f)
 	};
 	const struct checkpoint_span span = {r->member.pid, s.tid, s.begin_ns, s.begin_ns};
 	struct checkpoints *c = job_checkpoints(&r->member, true);
-	/* A name that data files have, too, counts as data until the process trains. */
+	/* before training, a file whose name may also be that of a data file is not a likely
+	 * checkpoint */
 	bool likely = f->name.format && (!f->name.data || w.step);
 
 	if (!c || f->name.log)
@@ -68,14 +69,14 @@ static int file_written(struct rank *r, const struct file_event *f)
 	if (s.tid == r->saved.tid && s.begin_ns >= r->saved.begin_ns &&
 	    s.begin_ns <= r->saved.end_ns)
 		checkpoints_stepped(c, &span, r->saved.step,
-				    /* the step of this checkpoint was determined before this file
+				    /* the step of this checkpoint was determined before the file
 				     * was closed */
 				    r->saved.estimated);
 	return 0;
 }
 
-/* Takes the opening of a file for reading. The process may resume from a checkpoint only before its
- * first step, and not from one that it wrote itself. */
+/* Handles a file that was opened for reading. The process may resume from a checkpoint only before
+ * its first step, and not from a checkpoint that it wrote itself. */
 static int file_opened(struct rank *r, const struct file_event *f)
 {
 	const struct checkpoints *c = job_checkpoints(&r->member, false);

@@ -3,8 +3,8 @@
  * steps. */
 #include "userspace/model/rank/rank_private.h"
 
-/* A process without steps for this long (ns) since observation began is not expected to have any.
- * Then the probes that may find steps are no longer needed. */
+/* If a process has had no steps for this long (ns) since observation began, none are expected any
+ * more. The probes that may find steps are then not needed for it. */
 #define LEARNING_NS 60000000000ull
 
 #define OPERATORS (1ull << GP_ROLE_update_op | 1ull << GP_ROLE_list_op | 1ull << GP_ROLE_param_op)
@@ -38,8 +38,8 @@ static uint64_t rank_flow_loop_roles(const struct step_state *st)
 	return (size_t)st->boundary < sizeof(roles) / sizeof(roles[0]) ? roles[st->boundary] : 0;
 }
 
-/* Returns true if the probe of programs' inputs is needed. It is needed from the first use of a
- * device on, because programs may run at any time then. */
+/* Returns true if the probe that reports inputs of programs is needed. It is needed after the first
+ * use of a device, because programs may run at any time from then on. */
 static bool flow_matters(const struct rank *r, uint64_t now_ns, bool found)
 {
 	bool learns = r->member.accelerated && !found &&
@@ -70,7 +70,7 @@ uint64_t rank_roles(const struct rank *r, uint64_t now_ns)
 		roles |= any;
 	if (flow_matters(r, now_ns, found))
 		roles |= 1ull << GP_ROLE_buffer_in;
-	/* the probe of this role shows which steps the gradient scaler skipped */
+	/* this probe shows which steps the gradient scaler skipped */
 	if (m->seen & 1ull << SIGNAL_AMP)
 		roles |= 1ull << GP_ROLE_amp_update;
 	return roles;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_hang.c - the silence of one process: its length, its reason as far as known, and whether it
- * is a hang (hang.h has the limits). */
+/* rank_hang.c - the silence of a process: how long it lasts, its reason as far as known, and
+ * whether it is a hang (the limits are in hang.h). */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/base/clock.h"
 
-/* shorter silences (ns) that ended by themselves do not raise the limit of a hang */
+/* a silence raises the limit of a hang only if it lasted at least this long (ns) before it ended by
+ * itself */
 #define SURVIVED_NS 1000000000ull
-/* A report about a blocked thread counts for this long (ns); it comes every second. */
+/* A report about a blocked thread is valid for this long (ns); reports come every second. */
 #define FRESH_NS 2500000000ull
-/* A Python stack counts for this long (ns); it is read every 5 s. */
+/* A Python stack is valid for this long (ns); stacks are read every 5 s. */
 #define STACK_FRESH_NS 12000000000ull
 #define STEPS_MIN      3
 
@@ -25,8 +26,8 @@ static bool rank_hang_signal_lives(const struct rank_hang *h, const struct signa
 	case SIGNAL_LOSS:
 	case SIGNAL_GAP:
 		return false;
-	/* these are signs of life only on the thread that trains: loggers open ranges and
-	 * asynchronous checkpoints are written while training is stuck */
+	/* Signs of life only on the thread that trains: even if training is stuck, loggers open
+	 * ranges, and asynchronous checkpoints are written. */
 	case SIGNAL_RANGE:
 	case SIGNAL_RANGE_BEGIN:
 	case SIGNAL_SAVE_CALL:
@@ -39,7 +40,7 @@ static bool rank_hang_signal_lives(const struct rank_hang *h, const struct signa
 	}
 }
 
-/* Tracks the open ranges of the thread that trains. */
+/* Keeps track of the named ranges that are open on the thread that trains. */
 static void hang_range(struct rank_hang *h, const struct signal *s)
 {
 	bool opened = s->kind == SIGNAL_RANGE_BEGIN;
@@ -53,8 +54,8 @@ static void hang_range(struct rank_hang *h, const struct signal *s)
 		h->compiles--;
 }
 
-/* Returns as many of the last parts of a path as fit into `room` bytes; the whole last part if even
- * that does not fit. */
+/* Returns the end of a path: as many whole parts as fit into `room` bytes, at least the last
+ * part. */
 static const char *rank_hang_path_end(const char *path, size_t room)
 {
 	size_t len = strlen(path);
@@ -95,12 +96,12 @@ void rank_hang_signal(struct rank *r, const struct signal *s)
 	h->last = s->kind;
 	h->any = true;
 	*h->range = '\0';
-	/* if the path is too long its end is kept, because that is more useful */
+	/* if the path is too long, keep its end, which is more useful */
 	if (s->kind == SIGNAL_SAVE_BEGIN)
 		snprintf(h->range, sizeof(h->range), "%s",
 			 rank_hang_path_end(s->text, sizeof(h->range) - 1));
 	if (s->kind == SIGNAL_UPDATE)
-		/* no compilation spans an update: the record of its end was lost */
+		/* no compilation is longer than an update: the record of an end was lost */
 		h->compiles = 0;
 }
 
@@ -115,7 +116,7 @@ void rank_hang_seen(struct rank *r, const struct event *ev, const struct gp_prob
 	const struct gp_blocked *b = ev->blocked;
 	struct hang_seen *seen = b->source == GP_BLOCKED_CALL ? &r->hang.call : &r->hang.sample;
 
-	/* Ignore a report from before the last sign of life, or with an invalid time. */
+	/* ignore a report that is older than the last sign of life, or has an invalid time */
 	if (ev->rec->ts_ns < r->hang.progress_ns || b->since_ns > ev->rec->ts_ns)
 		return;
 	seen->reported_ns = ev->rec->ts_ns;
@@ -133,7 +134,8 @@ int rank_hang_stack(struct rank *r, const struct event *ev)
 {
 	struct rank_hang *h = &r->hang;
 
-	if (ev->rec->ts_ns < h->progress_ns) /* the stack was read before the last sign of life */
+	if (ev->rec->ts_ns <
+	    h->progress_ns) /* ignore a stack that was read before the last sign of life */
 		return 0;
 	if (!h->stack)
 		h->stack = calloc(1, GP_STACK_MAX);
@@ -184,7 +186,7 @@ static enum gp_why hang_why(const struct rank *r, uint64_t now_ns)
 		rank_hang_is_fresh(&h->call, now_ns) ? h->call.role : GP_ROLE_none);
 }
 
-/* Returns the phase of the thread that trains, derived from its last signal. */
+/* Returns the phase in which the thread that trains is, by its last signal. */
 static const char *hang_phase(const struct rank_hang *h)
 {
 	switch (h->last) {
@@ -320,7 +322,8 @@ static void hang_book(struct rank *r, uint64_t now_ns)
 	rank_ledger_checked(r);
 }
 
-/* Adds evidence about the current hang to its report. Later records may add to it. */
+/* Adds evidence about the current hang to the hang's report; records that arrive during the hang
+ * may bring more. */
 static void hang_know(struct rank *r, uint64_t now_ns)
 {
 	struct hang_view *v = r->hang.reported;
@@ -366,8 +369,9 @@ static void hang_begin(struct rank *r, uint64_t now_ns)
 		return;
 	}
 	h->onset_ns = h->progress_ns;
-	/* Launches are only counted, once a second. They happened before the call that is in
-	 * progress, even if the count came later: then the silence begins with that call. */
+	/* Launches are counted, and the count is sent once a second. All of them happened before
+	 * the call that is in progress, so the silence begins with this call even if the count was
+	 * sent later. */
 	if (rank_hang_is_fresh(&h->call, now_ns) && h->call.since_ns >= h->marked_ns &&
 	    h->call.since_ns < h->onset_ns)
 		h->onset_ns = h->call.since_ns;

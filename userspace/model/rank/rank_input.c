@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_input.c - waits for the data loader, and their reasons. */
+/* rank_input.c - sums the waits of a process for its data loader, and finds their reasons. */
 #include "userspace/base/number.h"
 #include "userspace/model/rank/rank_private.h"
 
-/* The cause that a reason stands for. */
+/* The cause of lost time for each reason of a wait for input */
 static const enum time_cause rank_input_cause[INPUT_REASONS] = {
 	[INPUT_UNKNOWN] = TIME_CAUSE_unknown,
 	[INPUT_MAIN] = TIME_CAUSE_loader_cpu,
@@ -15,8 +15,8 @@ static const enum time_cause rank_input_cause[INPUT_REASONS] = {
 	[INPUT_BLOCK] = TIME_CAUSE_disk,
 };
 
-/* Buckets with a smaller share of the time, and causes with a smaller share of their bucket, are
- * not listed. */
+/* A bucket is listed only with at least this share of the time, and a cause with at least this
+ * share of its bucket. */
 #define BUCKET_SHARE 0.05
 
 int rank_input(struct rank *r, const struct event *ev)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_late.c - decides whether steps of a process were missed although it was watched from its
- * start.
+/* rank_late.c - decides whether steps of a process may have been missed, even if it was watched
+ * from its start.
  *
- * A library is probed some ten milliseconds after it is mapped; calls before that are not seen, and
- * the time of mapping is unknown. If the first step ends less than LATE_NS, or less than two steps,
- * after the probes were attached, there may have been steps before: the step in progress at that
- * time is incomplete, and if steps end where the next one begins, one more is lost. Nothing was
- * missed if the program ran after the probes were attached, or if more than LONGEST_NS passed,
+ *  * A library is probed some ten milliseconds after it is mapped; calls before that are not seen,
+ * and the time of mapping is unknown. If the first step ends less than LATE_NS, or less than two
+ * steps, after the probes were attached, there may have been steps before: the step in progress at
+ * that time is incomplete, and if steps end where the next one begins, one more is lost. Nothing
+ * was missed if the program ran after the probes were attached, or if more than LONGEST_NS passed,
  * because frameworks take longer from loading the library to the first step.
  *
- * Later, too, lost records may have been ends of steps. If records were lost between the ends of
+ *  * Later, too, lost records may have been ends of steps. If records were lost between the ends of
  * two steps, and the time between these is not that of one step, the numbers of all later steps may
  * be too low. */
 #include "userspace/model/rank/rank_private.h"
@@ -18,8 +18,8 @@
 
 #define LATE_NS	    50000000ull
 #define LONGEST_NS  250000000ull
-#define USUAL_STEPS 8 /* after so many steps the usual time between steps is known */
-/* Upper bound of the confidence in a loop's steps if some may be missing. */
+#define USUAL_STEPS 8 /* number of steps after which the usual time between steps is known */
+/* Upper bound of the confidence in the steps of a loop if some steps may be missing. */
 #define UNDERCOUNTED 0.9
 
 void rank_late_hit(struct rank *r, uint32_t role, uint32_t probe)
@@ -28,8 +28,8 @@ void rank_late_hit(struct rank *r, uint32_t role, uint32_t probe)
 		r->shown[role] = probe;
 }
 
-/* Returns the hash of the probe that ends steps at this boundary, as it was last hit. 0: it was
- * never hit. */
+/* Returns the hash of the probe that ends steps at this boundary, which is the one that was hit
+ * last; 0: none was hit. */
 static uint32_t late_probe(const struct rank *r, enum step_boundary boundary)
 {
 	static const uint8_t role[BOUNDARY_COUNT] = {
@@ -75,8 +75,8 @@ static bool rank_late_too_long(const struct rank_loop *lp, uint64_t ns)
 	return lp->steps < USUAL_STEPS || !lp->ideal_ns || ns > lp->ideal_ns + lp->ideal_ns / 2;
 }
 
-/* Returns true if signals of a part of a step were seen: then lost records may have been steps
- * although no step was found yet. */
+/* Returns true if parts of a step were seen (a backward pass, for example). In this case lost
+ * records may have been steps, even if no step was found yet. */
 static bool rank_late_steps_begun(const struct rank *r)
 {
 	const uint64_t parts = 1ull << SIGNAL_BACKWARD | 1ull << SIGNAL_REDUCER |
@@ -86,8 +86,8 @@ static bool rank_late_steps_begun(const struct rank *r)
 	return r->member.seen & parts || (r->finder && step_finder_trains(r->finder));
 }
 
-/* Notes that records were lost. The loss is noticed when the ring is read; by then steps before and
- * after the loss may have been reported. */
+/* Records that records of the kernel side were lost. The loss is noticed only when the ring is
+ * read, so steps before and after it may have been reported already. */
 void rank_late_hole(struct rank *r, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < r->nloops; i++) {

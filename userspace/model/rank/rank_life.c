@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_life.c - creates, identifies and frees a rank; allocates the parts that a training rank
+/* rank_life.c - creates, identifies and frees a rank; allocates the parts that only a training rank
  * needs. */
 #include "userspace/model/rank/rank_private.h"
 
@@ -137,11 +137,12 @@ void rank_identify(struct rank *r, const struct gp_process *p)
 	event_copy(m->process.job, p->job);
 	event_copy(m->process.command, p->command);
 	r->target |= p->flags & GP_PROCESS_TARGET;
-	/* the start time of a fork record is exact; that of /proc has a precision of
+	/* the start time from a fork record is exact; the one from /proc has the precision
 	 * RANK_START_TICK_NS */
 	if (start_ns % RANK_START_TICK_NS)
 		m->process.start_ns = start_ns;
-	/* records of the process came before its identity, so its ledger may begin too late */
+	/* records of the process arrived before its identity, so the ledger may begin too late:
+	 * correct its start */
 	if (m->ledger) {
 		if (first && !m->begun && !start_ns && p->start_mono_ns) {
 			m->start_ns = smaller_of(p->start_mono_ns, m->start_ns);
@@ -149,12 +150,12 @@ void rank_identify(struct rank *r, const struct gp_process *p)
 		}
 		return;
 	}
-	/* A process that was attached late counts as observed from its start if it runs another
-	 * program now. */
+	/* a process that was attached late, and now runs another program, counts as observed from
+	 * its start */
 	r->from_start |= !r->missed && p->flags & GP_PROCESS_FROM_START;
 	if (!first || m->begun || !p->start_mono_ns || p->start_mono_ns >= m->start_ns)
 		return;
-	/* If the fork was seen, m->start_ns is exact already. */
+	/* if the fork was seen, m->start_ns is already exact */
 	if (!start_ns)
 		m->start_ns = p->start_mono_ns;
 	if (r->from_start)

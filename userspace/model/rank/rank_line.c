@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_line.c - the Python lines at which the training thread of a rank is: how much of a slowdown
- * they explain, and where the time outside of the phases goes. When a hang of the job is reported,
- * the line of each rank is listed. */
+/* rank_line.c - the Python lines that the training thread of a rank executes. They show which lines
+ * explain a slowdown, and where the time outside of phases goes. When a hang of the job is
+ * reported, the line of each rank is listed. */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/base/number.h"
 
-/* length of the span before a slowdown with which it is compared, and of the last span, whose
- * lines are shown (ns) */
+/* Length (ns) of two spans: the one before a slowdown with which the slowdown is compared, and the
+ * last one, whose lines are shown. */
 #define USUAL_NS 60000000000ull
-/* this span directly before the onset is excluded, because the onset is not known exactly */
+/* This span (ns) directly before the onset is skipped, because the onset is not known exactly. */
 #define ONSET_NS 1000000000ull
-/* lines are shown only if a larger share of the time is in no phase */
+/* Lines are shown only if more than this share of the time is in no phase. */
 #define ELSE_MIN 0.2
-/* A loop may be slow if its last steps, of this length (ns) together, took SUSPECT_TIMES as long as
+/* A loop may be slow if its last steps, SUSPECT_NS (ns) in all, took SUSPECT_TIMES as long as
  * usual. */
 #define SUSPECT_NS    2000000000ull
 #define SUSPECT_TIMES 1.2
-/* With fewer samples in a minute, the shares of the garbage collector and of data loaders are
- * unknown: with 50 samples, a share of 10 % has an error of 4 %. */
+/* With fewer samples in a minute, the shares of the garbage collector and of data loaders are not
+ * shown: with 50 samples, a share of 10 % has an error of 4 %. */
 #define SHARE_SAMPLES 50
-/* longest wait for input (ns) for which a sample stands */
+/* Longest wait for input (ns) that one sample can represent. */
 #define INPUT_SPAN_NS 2000000000ull
-/* the first samples are taken more often, so that the usual distribution is known soon */
+/* Number of first samples that are taken more often, so that the usual distribution of lines is
+ * known soon. */
 #define FIRST_SAMPLES 100
 
 struct rank_lines {
 	struct lines *lines;
-	/* For the present half minute and the one before: time in steps, and the part of it in no
-	 * phase. */
+	/* Time in steps, and the part of it in no phase: [0] of the present half minute, [1] of the
+	 * previous one. */
 	uint64_t half_ns; /* begin of the present half minute */
 	uint64_t step_ns[2], else_ns[2];
 };
@@ -52,7 +53,8 @@ void rank_lines_free(struct rank_lines *ls)
 	free(ls);
 }
 
-/* Counts a sample in a data loader as a wait for input, if no probe sees those of this process. */
+/* Counts a sample in a data loader as a wait for input, if no probe reports the waits of this
+ * process. */
 static void rank_line_input(struct rank *r, const struct event *ev)
 {
 	uint64_t at_ns = ev->line->at_ns;
@@ -121,7 +123,7 @@ void rank_line_usual(const struct rank *r, uint64_t onset_ns, struct lines_sums 
 			      more_than(onset_ns, ONSET_NS), false, ret);
 }
 
-/* Returns the growth of a step in phases in which the thread waits, or in which it compiles. */
+/* Returns by how much a step grew in phases in which the thread waits or compiles. */
 static uint64_t rank_line_waits(const struct change_view *v)
 {
 	static const enum phase waits[] = {PHASE_DATA, PHASE_SYNC, PHASE_COLLECTIVE, PHASE_TRANSFER,
@@ -190,10 +192,10 @@ void rank_line_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret
 	step_ns = ls->step_ns[0] + ls->step_ns[1];
 	if (step_ns)
 		ret->else_share = (double)(ls->else_ns[0] + ls->else_ns[1]) / (double)step_ns;
-	/* if no phase is known, all of the time counts as time in no phase */
+	/* if no phase is known, all time counts as time in no phase */
 	room = step_ns ? ret->else_share : 1;
 	for (uint32_t i = 0; i < r->nloops; i++) {
-		/* the loop is slower than usual: its causes are shown instead */
+		/* if a loop is slower than usual, its causes are shown instead */
 		if (change_before_ns(r->loops[i]->change))
 			return;
 	}
@@ -205,7 +207,8 @@ void rank_line_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret
 	if (room <= ELSE_MIN)
 		return;
 	lines_top(ls->lines, &last, ret->else_lines);
-	/* Shares are estimates, so their sum may exceed the share of time in no phase: limit it. */
+	/* The shares are estimates. Limit them, so that their sum does not exceed the share of time
+	 * in no phase. */
 	for (int i = 0; i < LINES_TOP; i++) {
 		struct lines_top *t = &ret->else_lines[i];
 

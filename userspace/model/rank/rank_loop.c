@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_loop.c - takes a finished step: updates the statistics of its loop, books it in the ledger,
- * sends FACT_STEP. */
+/* rank_loop.c - handles a finished step: updates the statistics of its loop, books the step in the
+ * ledger, and sends FACT_STEP. */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/base/clock.h"
 #include "userspace/base/grow.h"
 
-/* Number of steps after which the ideal is certain enough to move the excess of the first steps to
- * startup. */
+/* After this number of steps, the ideal step time is certain enough to move the excess of the first
+ * steps to startup. */
 #define IDEAL_STEPS 8
-/* A step is reported as slow if at least SLOW_STEPS steps are known, and it took SLOW_FACTOR times
- * the ideal and SLOW_MORE_NS longer than the ideal. */
+/* A step is reported as slow if SLOW_STEPS steps are known, and the step took SLOW_FACTOR times the
+ * ideal and SLOW_MORE_NS (ns) longer than the ideal. */
 #define SLOW_STEPS   8
 #define SLOW_FACTOR  5
 #define SLOW_MORE_NS 10000000ull
-/* least time (ns) between two events about slow steps, so that other events are not pushed out of
- * the list */
+/* Minimum time (ns) between two events about slow steps. More of them would push other events out
+ * of the list. */
 #define SLOW_REPORT_NS 10000000000ull
 
 struct rank_loop *rank_loop(struct rank *r, uint32_t i)
@@ -44,15 +44,15 @@ struct rank_loop *rank_loop(struct rank *r, uint32_t i)
 
 /* ---- the ideal ------------------------------------------------------------------------------- */
 
-/* Returns true if the ideal must be computed after `count` steps: often at first, then rarely,
- * because that examines the last 1024 steps. Depends only on the count, so that a replay gives the
- * same result. */
+/* Returns true if the ideal step time has to be computed after `count` steps. At first it is
+ * computed often, then rarely, because it examines the last 1024 steps. Depends only on the count,
+ * so that a replay gives the same result. */
 static bool rank_loop_ideal_due(uint64_t count)
 {
 	return count < 32 || (count < 512 ? count % 16 == 0 : count % 256 == 0);
 }
 
-/* Updates the ideal step. If a process has several loops, the ledger uses the longest ideal. */
+/* Updates the ideal step time. If a process has several loops, the ledger uses the longest one. */
 void rank_ideal(struct rank *r, bool final)
 {
 	uint64_t ideal_ns = 0, mad_ns = 0;
@@ -72,10 +72,9 @@ void rank_ideal(struct rank *r, bool final)
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-/* Returns the earliest start of a checkpoint that contains this step. A step that ends with the
- * next backward pass is contained earlier: from the work after its own backward on (worked_ns). A
- * step that ends where its program is called (called_ns) is contained in saves that begin after the
- * call. */
+/* Returns from when on a checkpoint that begins contains this step. If the step ends with the next
+ * backward pass, this is the work after its own backward pass (worked_ns). If the step ends where
+ * its program is called, this is the call (called_ns). */
 static uint64_t rank_loop_step_saved_from(const struct step *s, uint64_t called_ns,
 					  uint64_t worked_ns)
 {
@@ -84,8 +83,8 @@ static uint64_t rank_loop_step_saved_from(const struct step *s, uint64_t called_
 	return s->boundary == BOUNDARY_EXECUTE ? called_ns + 1 : s->end_ns;
 }
 
-/* Adds a step to the ring of finished steps. In a fast loop the ring grows, because a thread may
- * write data that was copied many steps before. */
+/* Adds a step to the ring of finished steps. The ring of a fast loop grows, because a thread may
+ * write data that was copied many steps earlier. */
 static int rank_loop_done_add(struct rank_loop *lp, const struct rank_done *d)
 {
 	const struct rank_done *oldest = rank_done(lp, lp->done_cap - 1ull);
@@ -144,13 +143,13 @@ static void rank_loop_slow(struct rank *r, const struct rank_loop *lp, const str
 		   (double)ns / (double)lp->ideal_ns, more);
 }
 
-/* Counts an execution or a cycle as if it was a step: it recurs in the same way, but it is not
- * known whether it is training. */
+/* Counts an execution or a cycle like a step. It recurs like a step, but it is not known to be
+ * training. */
 static void rank_loop_count(struct rank *r, struct rank_loop *lp, const struct step *s)
 {
 	uint64_t ns = s->end_ns - s->start_ns;
 
-	if (!r->trainer) /* the time before is not startup if the process does not train */
+	if (!r->trainer) /* if the process does not train, the time before is not startup */
 		ledger_untrained(r->member.ledger, s->start_ns);
 	lp->state.unit = s->unit;
 	lp->steps++;
@@ -166,7 +165,8 @@ static void rank_loop_count(struct rank *r, struct rank_loop *lp, const struct s
 		deviation_ideal(lp->time, &lp->ideal_ns, &lp->mad_ns);
 }
 
-/* Resets the statistics of the loop, because what was counted so far was not training. */
+/* Resets the statistics of the loop, because the executions or cycles counted so far were not
+ * training. */
 static bool rank_loop_anew(struct rank *r, struct rank_loop *lp)
 {
 	struct deviation *time = deviation_new();
@@ -213,19 +213,19 @@ void rank_step(struct rank *r, const struct step *s)
 	if (lp->state.unit != UNIT_STEP && lp->steps && !rank_loop_anew(r, lp))
 		return;
 	rank_late_step(r, lp, s);
-	/* only now is it certain that the process trains: other processes have the marker of this
-	 * step, too */
+	/* the step shows that the process trains: its marker alone does not, as other processes
+	 * have it too */
 	if (!r->trainer)
 		rank_trains(r, s->end_ns);
 	phase_step(r->phase, s, r->nloops == 1, &lp->resume_ns, &fs);
 	worked_ns = phase_worked_ns(r->phase, &fs.step);
 	rank_unsent_step(r, lp, &fs);
-	/* If the process was attached during a call, records from within the call may come before
-	 * the record of its start. */
+	/* If the process was attached during a call, records from within this call may precede the
+	 * record of its start. */
 	if (fs.step.start_ns > fs.step.end_ns)
 		fs.step.start_ns = fs.step.end_ns;
-	/* The start of the first step is unknown if the process was attached during it, if it ends
-	 * with a wait, or if it ends where its program was called. */
+	/* The start of the first step is unknown if the process was attached during the step, or if
+	 * steps end with a wait or where their program is called. */
 	if (!lp->steps &&
 	    (!r->from_start || fs.step.boundary == BOUNDARY_SYNC ||
 	     fs.step.boundary == BOUNDARY_PROBE || fs.step.boundary == BOUNDARY_EXECUTE ||

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_monitor.c - reports the events of a job's own monitoring as facts. It does so for every
- * process, because such events do not show that a process trains. */
+/* rank_monitor.c - reports events of a job's own monitoring (metrics that the job sends) as facts.
+ * It does so for every process, as such events do not show that a process trains. */
 #include "userspace/model/rank/rank_private.h"
 
-/* ns to wait for the missing records of an event, which are usually microseconds apart */
+/* Time (ns) to wait for the missing records of an event; usually they arrive microseconds later. */
 #define MONITOR_WAIT_NS 1000000000ull
 
 static void rank_monitor_report(struct rank *r, const struct monitor_event *ev)
@@ -48,7 +48,8 @@ void rank_monitor_close(struct rank *r)
 		rank_monitor_flush(r, UINT64_MAX);
 }
 
-/* Orders values by name, then by aggregation, so that all pages show them in the same order. */
+/* Orders values by name, then by aggregation, so that they are shown in the same order
+ * everywhere. */
 static int rank_monitor_compare_values(const void *a, const void *b)
 {
 	const struct monitor_value *x = a, *y = b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rank_place.c - the workload location of a process (pod, container, node), and the job name that
- * its scheduler gave it. */
+ * the scheduler gave. */
 #include "userspace/model/rank/rank_private.h"
 
 /* Copies a location and escapes its texts, because their source is not trusted. */
@@ -24,8 +24,9 @@ static void place_take(struct gp_place *to, const struct gp_place *from)
 		*to->job = *to->job_uid = '\0';
 }
 
-/* Sets rank and world size from the location, unless the process gave them itself (also when it
- * made a communicator). The process is more exact, because a pod may contain several processes. */
+/* Sets rank and world size from the location, unless the process itself gave them, for example when
+ * it made a communicator. A process knows its rank better than the location, because a pod may
+ * contain several processes. */
 void rank_place_apply(struct rank *r)
 {
 	struct gp_process *own = &r->member.process;
@@ -33,7 +34,8 @@ void rank_place_apply(struct rank *r)
 
 	if (!p || (own->rank >= 0 && !r->place_ranked))
 		return;
-	r->place_ranked = p->rank >= 0; /* a better known location may have another rank */
+	r->place_ranked = p->rank >=
+			  0; /* a location that is known better now may have another rank */
 	own->rank = p->rank >= 0 ? p->rank : -1;
 	own->world_size = p->rank >= 0 && p->world_size > p->rank ? p->world_size : own->world_size;
 	job_ranked(&r->member);
@@ -47,7 +49,7 @@ int rank_place(struct rank *r, const struct gp_place *p)
 	if (!own)
 		return -ENOMEM;
 	place_take(own, p);
-	/* keep the attempt: its number may be higher when the location is read again */
+	/* keep the attempt, whose number may be higher when the location is read again */
 	if (attempt >= 0)
 		own->attempt = attempt;
 	r->member.place = own;

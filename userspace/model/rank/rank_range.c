@@ -24,9 +24,9 @@ static void range_claim(struct rank *r, const struct rank_range *o, uint64_t to_
 	r->error = err ? err : r->error;
 }
 
-/* Returns true for buckets whose time is between steps, also when gp-bpf finds it itself. The time
- * of other buckets may be within a step: it is part of the step's length, but not of its
- * goodput. */
+/* Returns true for buckets whose time lies between steps, even if gp-bpf finds it without a range.
+ * Time of other buckets may lie within a step: it counts in the length of the step, but not as
+ * GOODPUT. */
 static bool range_between(enum bucket b)
 {
 	return b == BUCKET_EVAL || b == BUCKET_CHECKPOINT_SAVE || b == BUCKET_CHECKPOINT_RESTORE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_report.c - reports checkpoints, ranges and the ledger of a process as facts. */
+/* rank_report.c - reports checkpoints, named ranges and the ledger of a process as facts. */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/base/clock.h"
@@ -63,8 +63,8 @@ static void rank_report_checkpoint(struct rank *r, const struct rank_note *n)
 	if (k)
 		c.file = k->path;
 	rank_report_checkpoint_event(r, &c);
-	/* The progress is safe only if the checkpoint is complete: not while its file has a
-	 * temporary name. */
+	/* Progress is secured only by a complete checkpoint. While its file has a temporary name,
+	 * it is not complete. */
 	if (!c.restore && c.closed && (!k || k->whole))
 		rank_saved(r, c.step);
 	rank_fact(r, &f, c.end_ns);
@@ -111,15 +111,15 @@ void rank_notes(struct rank *r, uint64_t before_ns)
 		rank_report_notes_drop(r, n);
 }
 
-/* Adds a checkpoint or range to those that wait, in order of time: an evaluation may become known
- * after a later checkpoint. */
+/* Adds a checkpoint or range to those that wait to be reported. They are sorted by time, because an
+ * evaluation may become known after a checkpoint that began later. */
 static int rank_report_note_add(struct rank *r, const struct span *s, uint32_t pid)
 {
 	struct rank_note *n;
 	uint32_t i;
 
 	if (r->nnotes == RANK_NOTES) {
-		/* a process that does not train has read files, which is not reported */
+		/* what a process that does not train has read is not reported */
 		if (r->trainer)
 			rank_report_note(r, &r->notes[0]);
 		rank_report_notes_drop(r, 1);
@@ -182,7 +182,8 @@ void rank_span(void *ctx, const struct span *s)
 	r->error = err ? err : r->error;
 }
 
-/* Reports a gap in observation at once, without waiting for earlier steps. */
+/* Reports a gap in observation at once. Unlike checkpoints and ranges, it does not wait for earlier
+ * steps. */
 void rank_report_gap(struct rank *r, uint64_t from_ns, uint64_t now_ns)
 {
 	struct fact_range range = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_save.c - saves and restores a rank. */
+/* rank_save.c - saves the state of a rank to an archive, and restores it. */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/model/signal/marker.h"
 
-/* Saves or restores the ring of finished steps. Its capacity is saved because it decides when the
- * ring grows. */
+/* Saves or restores the ring of finished steps. The capacity is saved too, because it decides when
+ * the ring grows. */
 static void rank_done_archive(struct archive *a, struct rank_loop *lp)
 {
 	archive_field(a, lp->done_first);
@@ -96,8 +96,8 @@ static void rank_life_archive(struct archive *a, struct rank *r)
 	archive_fields(a, r, killed_ns, interrupted_ns, oom, member.shell_pid, member.branch_pid);
 }
 
-/* Saves or restores the parts that are allocated at the first marker. After the process ended only
- * the ledger and the loops exist. */
+/* Saves or restores the parts that are allocated at the first marker. After the end of the process,
+ * only the ledger and the loops remain. */
 static void rank_finders_archive(struct archive *a, struct rank *r)
 {
 	marker_archive(a, &r->marker);

@@ -46,8 +46,8 @@ static void start_made(struct rank *r, const struct signal *s, uint64_t from_ns,
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Notes that the thread begins to make a process group. Its store comes first; store and group
- * count as one. */
+/* Records that the thread begins to make a process group. This begins with making the group's
+ * store. */
 static void rank_start_group_begun(struct rank_start *st, const struct signal *s)
 {
 	if (st->group_ns && st->group_tid == s->tid)
@@ -67,9 +67,9 @@ static void rank_start_group_whole(struct rank *r, const struct signal *s)
 	st->group_ns = 0;
 }
 
-/* Returns true if the thread does not make a group any more although its end was not seen: this
- * signal never occurs while making one. The store was used for something else, or making the group
- * failed. */
+/* Returns true if the thread is not making a group any more, although the end was not seen: this
+ * signal never occurs while a group is made. The store was used for another purpose, or making the
+ * group failed. */
 static bool rank_start_group_left(const struct rank_start *st, const struct signal *s)
 {
 	if (!st->group_ns || st->group_tid != s->tid)
@@ -124,8 +124,8 @@ static void rank_start_compile_over(struct rank *r, const struct signal *s)
 		rank_start_compile_claim(r, st->compile_ns, s->ts_ns);
 }
 
-/* Takes a compilation for the device. It may be within a range of a framework's compiler, which
- * counts already. */
+/* Handles a compilation for the device. If it lies within a range of a framework's compiler, it is
+ * counted already. */
 static void rank_start_compiled(struct rank *r, const struct signal *s)
 {
 	if (!(r->start.compiling && r->start.compile_tid == s->tid) &&
@@ -168,7 +168,7 @@ bool rank_start_signal(struct rank *r, const struct signal *s)
 	case SIGNAL_GAP:
 		st->group_ns = 0;
 		return false;
-	/* no compilation spans an update: the record of its end was lost */
+	/* no compilation is longer than an update: the record of its end was lost */
 	case SIGNAL_UPDATE:
 		st->compiling = s->tid == st->compile_tid ? 0 : st->compiling;
 		return false;
@@ -177,8 +177,8 @@ bool rank_start_signal(struct rank *r, const struct signal *s)
 	}
 }
 
-/* Books TRAINING_PREP up to the first step, without the compilations in it. These cannot be booked
- * over it, because TRAINING_PREP has priority over PROGRAM_STARTUP. */
+/* Books TRAINING_PREP up to the first step, except for the compilations in this time. They cannot
+ * be booked afterwards, because TRAINING_PREP has priority over PROGRAM_STARTUP. */
 void rank_start_over(struct rank *r, uint64_t at_ns)
 {
 	struct rank_start *st = &r->start;

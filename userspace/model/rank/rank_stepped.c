@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_stepped.c - which steps a process had finished at some instant, and which a checkpoint
- * contains. */
+/* rank_stepped.c - finds out which steps a process had finished at some instant, and which steps a
+ * checkpoint contains. */
 #include "userspace/model/rank/rank_private.h"
 
 #define WAIT_NS 10000000000ull
@@ -40,8 +40,8 @@ uint64_t rank_step_at(const struct rank *r, uint32_t tid, uint64_t at_ns, bool *
 	return oldest && oldest->number > 1 ? oldest->number - 1 : 0;
 }
 
-/* Returns the goodput at the end of a step, which may be many steps ago: another thread may have
- * written the checkpoint. */
+/* Returns the goodput at the end of a step. The step may be many steps back, if another thread
+ * wrote the checkpoint. */
 static uint64_t stepped_goodput(const struct rank *r, uint64_t step)
 {
 	const struct rank_loop *lp = r->nloops ? r->loops[0] : NULL;
@@ -59,9 +59,9 @@ void rank_saved(struct rank *r, uint64_t step)
 }
 
 /* Returns the last step in a checkpoint that another thread or process wrote. The state was copied
- * after the writer was created and before it began to write. If both are in the same step, that is
- * the result; otherwise the step in the file's name, or the step in which the writer was created.
- * *ret_estimated: it may be another step. */
+ * after the writer was created and before it began to write. If both events are in the same step,
+ * this is the result. Otherwise it is the step in the file's name, or the step in which the writer
+ * was created. *ret_estimated: the result may be wrong. */
 static uint64_t rank_stepped_async_step(const struct rank *r, const struct rank_note *n,
 					const struct checkpoint *k, bool *ret_estimated)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_straggler.c - reports when the other ranks of a job wait for this one (a straggler), and
- * when they no longer do; what waits for another rank cost this one. */
+/* rank_straggler.c - reports when the other ranks of a job wait for this rank (it is the
+ * straggler), and when this ends. Also computes the time that this rank loses by waiting for
+ * another straggler. */
 #include "userspace/base/clock.h"
 #include "userspace/base/number.h"
 #include "userspace/model/rank/rank_private.h"
 #include "userspace/model/time/straggler.h"
 
-/* A straggler may be the cause of a slowdown if it became one this shortly before or after the
- * onset: ONSET_NS, or as long as STRAGGLER_WINDOW steps take. */
+/* A straggler may be the cause of a slowdown if it became the straggler at most this long before or
+ * after the onset: ONSET_NS, or the time of STRAGGLER_WINDOW steps. */
 #define ONSET_NS 5000000000ull
-/* The straggler is named if it explains at least this share of a slowdown. */
+/* The straggler is named as a cause if it explains at least this share of a slowdown. */
 #define LISTED_SHARE 0.05
 
 static void rank_straggler_report(struct rank *r, const char *evidence, uint64_t now_ns, bool over)
@@ -64,8 +65,8 @@ void rank_straggler_over(struct rank *r, uint64_t now_ns)
 			      true);
 }
 
-/* Returns true if the process trains together with other ranks, so that each step of theirs ends at
- * the same time. Only then does the wait of a rank depend on the others. */
+/* Returns true if the process trains together with other ranks in such a way that a step ends at
+ * the same time on all of them. Only then do the waits of a rank depend on the others. */
 static bool rank_straggler_in_step(const struct rank *r)
 {
 	return r->member.process.world_size > 1 ||
@@ -92,8 +93,8 @@ void rank_straggler_step(struct rank *r, const struct fact_step *fs)
 	}
 }
 
-/* Returns the growth of a step in waits for other ranks. A wait for a queued collective is a wait
- * for the device. */
+/* Returns by how much a step grew in waits for other ranks. Waits for the device are included,
+ * because a queued collective is waited for on the device. */
 static uint64_t rank_straggler_waits(const struct change_view *v)
 {
 	static const enum phase waits[] = {PHASE_SYNC, PHASE_COLLECTIVE};
@@ -118,7 +119,8 @@ void rank_straggler_causes(const struct rank *r, struct rank_slow *slow,
 		slow->late_ns = late.size_ns;
 		slow->late_pid = late.pid;
 		slow->late_rank = late.rank;
-	} else if (!v->end_ns) { /* after the end, the straggler of the slowdown counts */
+		/* After the end of a slowdown, the straggler found during it stays */
+	} else if (!v->end_ns) {
 		slow->late_ns = 0;
 	}
 	if (slow->causes.lost_ns)

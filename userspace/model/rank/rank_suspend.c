@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rank_suspend.c - suspensions: another process (cuda-checkpoint, CRIU) takes the device state
- * away, and the rank cannot run until it is given back. The time is an outage like the time between
- * two runs, and not the fault of the job: it is booked to INFRASTRUCTURE_RECOVERY. The silence
- * meanwhile is not a hang. */
+ * away, and the rank cannot run until the state is given back. Like the time between two runs, this
+ * is not the fault of the job and is booked as INFRASTRUCTURE_RECOVERY. The silence during a
+ * suspension is not a hang. */
 #include "userspace/base/clock.h"
 #include "userspace/model/rank/rank_private.h"
 
@@ -34,8 +34,8 @@ void rank_suspend_tick(struct rank *r, uint64_t now_ns)
 	r->suspended_booked_ns = now_ns;
 }
 
-/* Ends a suspension. Two calls give the state back (restore, unlock): after the first one there is
- * no suspension, and the second is ignored. */
+/* Ends a suspension. Two calls give the state back (restore, unlock). The first one ends the
+ * suspension; the second is ignored. */
 void rank_resume(struct rank *r, uint64_t from_ns, uint64_t now_ns)
 {
 	struct fact_range range = {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_unsent.c - notes which figures are unknown because blocking calls or collectives were not
- * sent: the budget switched their probe to counting or removed it, or they exceeded the limit of
- * their row. A record with the number of unsent calls comes once a second and names the process.
- * The removal of a probe is reported at once, without a process, so it applies to all. The figures
- * of a step are known again once its calls are sent; a sum over all steps lacks the unsent
- * calls. */
+/* rank_unsent.c - keeps track of which figures are unknown because blocking calls or collectives
+ * were not sent. This happens if the overhead budget switched their probe to counting or removed
+ * it, or if they exceeded the limit of their probe row.
+ *
+ * A record with the number of unsent calls comes once a second and names the process. The removal
+ * of a probe is reported at once and without a process, so it applies to all processes. The figures
+ * of a step are known again when its calls are sent; sums over all steps lack the unsent calls. */
 #include "userspace/model/rank/rank_private.h"
 
-/* ns for which figures are unknown after a record of unsent calls, which comes every second */
+/* Time (ns) for which figures are unknown after a record of unsent calls; such records come every
+ * second. */
 #define COUNTED_NS 2000000000ull
 
 static const struct {

@@ -18,7 +18,7 @@ static void rank_view_loop(const struct rank_loop *lp, struct loop_view *ret)
 		.host_ns = lp->host_ns,
 		.wait_ns = lp->wait_ns,
 	};
-	/* the state of the loop may be a second old; its counts are replaced by the current ones */
+	/* the state of the loop may be a second old: replace its counts by the current ones */
 	ret->state.updates = lp->updates;
 	ret->state.steps = lp->run_step;
 	change_view(lp->change, &ret->change);
@@ -52,7 +52,7 @@ static void rank_view_time(const struct rank *r, uint64_t now_ns, struct ledger_
 		ledger_view_idle(ret, &r->member.env->excluded, now_ns);
 }
 
-/* Copies the events in order of time, because some are recorded after later ones. */
+/* Copies the events, sorted by time: an event may be recorded after a later one. */
 static void rank_view_events(const struct rank *r, struct rank_view *ret)
 {
 	uint64_t n = smaller_of(r->nevents, SNAPSHOT_EVENTS), at;

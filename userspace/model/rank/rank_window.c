@@ -66,8 +66,8 @@ void rank_windows(const struct rank *r, uint64_t now_ns, struct window_view *ret
 	}
 }
 
-/* Reports the windows as facts. A window that contains the whole life of the rank is not reported,
- * because it equals the cumulative ledger. */
+/* Reports the windows as facts. A window that covers the whole life of the rank is skipped, because
+ * it equals the cumulative ledger. */
 void rank_report_windows(struct rank *r, uint64_t now_ns)
 {
 	struct window_view v[WINDOWS_MAX] = {0};

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rank_worker.c - worker processes of a data loader. Usually they are started again for each epoch,
  * which takes seconds if they import the program again (spawn). The time from their start to the
- * first batch is booked as data loading, and belongs to no step. */
+ * first batch is booked as data loading, and is not part of a step. */
 #include "userspace/base/clock.h"
 #include "userspace/base/plural.h"
 #include "userspace/base/number.h"
 #include "userspace/model/rank/rank_private.h"
 
-/* A data loader requests its first batch within this time (ns) after it started its workers. */
+/* A data loader requests its first batch at most this long (ns) after it has started its
+ * workers. */
 #define WORKERS_SOON_NS 1000000000ull
 
 static uint32_t workers_kept(const struct rank_workers *w)
@@ -29,8 +30,7 @@ void rank_worker_born(struct rank *r, uint32_t pid, uint64_t now_ns)
 	w->count++;
 }
 
-/* Removes a child. Children that are not described in `kept` cannot be found, so they stay
- * counted. */
+/* Removes a child. If it has no entry in `kept`, it cannot be found and stays counted. */
 void rank_worker_gone(struct rank *r, uint32_t pid)
 {
 	struct rank_workers *w = &r->workers;
@@ -40,7 +40,7 @@ void rank_worker_gone(struct rank *r, uint32_t pid)
 		if (w->kept[i].pid != pid)
 			continue;
 		w->kept[i] = w->kept[kept - 1];
-		/* the free entry now stands for a child that had no entry */
+		/* the free entry now represents a child that had no entry */
 		if (w->count > kept)
 			w->kept[kept - 1] = (struct rank_worker){.born_ns = w->last_ns};
 		w->count--;
@@ -48,8 +48,8 @@ void rank_worker_gone(struct rank *r, uint32_t pid)
 	}
 }
 
-/* A batch was loaded; its request began at s->begin_ns. If the workers were started shortly before,
- * books the time from their start to the request. */
+/* Handles a batch that was loaded; s->begin_ns: when it was requested. If workers were started
+ * shortly before, books the time from their start to the request. */
 void rank_worker_fetched(struct rank *r, const struct signal *s)
 {
 	struct rank_workers *w = &r->workers;
