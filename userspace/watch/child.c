@@ -29,14 +29,15 @@ struct identity {
 	gid_t gid;
 	char name[64];
 	char **environment; /* NULL: CMD gets the environment of gp-bpf */
-	char *block;	    /* memory that environment points into */
+	char *block;	    /* memory with the texts of `environment` */
 };
 
 /* Signals that would end gp-bpf when it writes to a pipe without a reader (SIGPIPE), or to a file
  * at its size limit (SIGXFSZ). */
 static const int ignored[] = {SIGPIPE, SIGXFSZ};
 #define IGNORED (sizeof(ignored) / sizeof(ignored[0]))
-static struct sigaction were[IGNORED]; /* dispositions before child_ignore(), restored for CMD */
+/* Dispositions before child_ignore(), restored for CMD. */
+static struct sigaction were[IGNORED];
 
 void child_ignore(void)
 {

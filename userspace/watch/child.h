@@ -11,7 +11,7 @@
 struct child {
 	pid_t pid;
 	int release_fd; /* writing a byte starts CMD; closing it without writing ends CMD */
-	/* Read end of a pipe, on which the child reports why CMD could not be started */
+	/* Read end of a pipe, on which the child reports why CMD could not be started. */
 	int failed_fd;
 	char **argv; /* as passed to child_spawn() */
 	const char *output;
@@ -30,7 +30,7 @@ void child_release(struct child *c);
 /* Returns true if CMD could not be started, after logging the reason. Call it after the child has
  * ended. */
 bool child_failed(struct child *c);
-/* Ends and reaps a child for which child_release() was not called */
+/* Ends and reaps a child for which child_release() was not called. */
 void child_abandon(struct child *c);
 
 /* Returns the exit code of gp-bpf for status, the wait status of CMD (see wait(2)). */

@@ -21,8 +21,9 @@ struct device_request {
 
 struct device_reply {
 	uint64_t at_ns; /* CLOCK_MONOTONIC */
-	int32_t error; /* 0, or -errno if NVIDIA's devices cannot be listed; `why` has the reason */
-	/* Numbers of NVIDIA's devices and of the other vendors' devices on this machine */
+	/* 0, or -errno if NVIDIA's devices cannot be listed; `why` has the reason */
+	int32_t error;
+	/* Numbers of NVIDIA's devices and of the other vendors' devices on this machine. */
 	uint32_t nnvidia;
 	uint32_t ndrm;
 	char why[192];

@@ -60,7 +60,8 @@ struct discover {
 	uint64_t debt_ns, debt_at_ns;
 	struct user users[USERS_MAX];
 	size_t nusers;
-	DIR *gvisor; /* open /proc while gVisor sandboxes are being counted, otherwise NULL */
+	/* Open /proc while gVisor sandboxes are being counted, otherwise NULL. */
+	DIR *gvisor;
 	uint64_t gvisor_ns; /* begin of the last count of gVisor sandboxes */
 	uint32_t gvisor_count;
 	struct node_view view;
@@ -615,8 +616,8 @@ static void discover_gvisor_tick(struct discover *d, uint64_t now_ns)
 		if (proc_number(e->d_name) > 0)
 			d->gvisor_count += process_gvisor_sandbox(
 				loader_helper(d->cfg.loader), d->cfg.root, proc_number(e->d_name));
-		if (clock_mono_ns() >=
-		    until_ns) /* stop early: reading a process whose lock is held takes long */
+		/* Stop early: reading a process whose lock is held takes long. */
+		if (clock_mono_ns() >= until_ns)
 			break;
 	}
 	if (!d->gvisor || e)

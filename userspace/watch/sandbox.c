@@ -122,7 +122,7 @@ static const struct kept {
 	 "--listen at a port below 1024"},
 };
 
-/* The highest value of kernel.perf_event_paranoid that mainline Linux defines */
+/* The highest value of kernel.perf_event_paranoid that mainline Linux defines. */
 #define PARANOID_USUAL 2
 
 static bool sandbox_perf_paranoid(void)

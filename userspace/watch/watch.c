@@ -371,8 +371,7 @@ static int watch_resume(struct watch *w, bool saved)
 	if (saved && !whole && adopted)
 		watch_gap(w, r.last_ns);
 	else if (saved && !whole)
-		w->unwatched_ns =
-			r.last_ns; /* the gap ends when probes are attached to the targets */
+		w->unwatched_ns = r.last_ns; /* the gap ends when the targets have probes */
 	journal_flush(w->journal);
 	watch_processes_take_over(&r);
 	loader_heartbeat(w->loader, &silent_ns);
@@ -525,8 +524,7 @@ static void watch_on_key(void *ctx, uint64_t value)
 
 	(void)value;
 	if ((key == 'q' || key == 3) && w->child)
-		/* `run` ends when CMD ends, so the key only redraws the view */
-		output_tick(w->out);
+		output_tick(w->out); /* `run` ends with CMD, so the key only redraws the view */
 	else if (key == 'q' || key == 3)
 		watch_stop_for(w, GP_END_USER);
 }
@@ -717,8 +715,8 @@ static int watch_open_places(struct watch *w)
 	};
 	int err;
 
-	if (pods_open(&w->pods,
-		      &pods)) /* pods_open() has logged the reason: continue without pods */
+	/* pods_open() has logged the reason: continue without pods */
+	if (pods_open(&w->pods, &pods))
 		w->pods = NULL;
 	cfg.pods = w->pods;
 	err = places_new(&w->places, &cfg);
@@ -829,7 +827,7 @@ static void watch_detach(struct watch *w)
 /* Reads the last records, and writes the record of the end. */
 static void watch_finish(struct watch *w)
 {
-	/* A run that never began cannot be continued. */
+	/* A run that failed before it began cannot be continued by a successor. */
 	bool goes_on = w->durable && w->end != GP_END_TARGETS_GONE &&
 		       !(w->end == GP_END_ERROR && w->fresh);
 	struct gp_end *end;
@@ -855,7 +853,7 @@ static void watch_finish(struct watch *w)
 		handoff_finish(w->handoff);
 	}
 	end = journal_record(w->journal, GP_KIND_end, 0,
-			     0); /* made now, so that its time is before detaching */
+			     0); /* the record's time must be before detaching */
 	if (end) {
 		end->reason = w->end;
 		end->status = w->child_status;

@@ -23,10 +23,12 @@ struct watch_config {
 	struct durable *durable; /* state directory, borrowed, or NULL */
 	struct preload *preload; /* preloaded data for a takeover (borrowed), or NULL */
 	bool saved;		 /* the output continues from the saved state in `durable` */
-	bool run;		 /* gp-bpf starts the process that it watches (`run`, `record`) */
-	const char *command;	 /* the user's command line */
-	bool node; /* command `node`: finds its processes itself, and ends only on request */
-	int argc;  /* arguments of the command `node` */
+	/* Gp-bpf starts the process that it watches (`run`, `record`). */
+	bool run;
+	const char *command; /* the user's command line */
+	/* Command `node`: finds its processes itself, and ends only on request. */
+	bool node;
+	int argc; /* arguments of the command `node` */
 	char **argv;
 };
 

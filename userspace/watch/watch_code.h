@@ -15,7 +15,7 @@
 
 struct codes;
 
-/* All arguments are borrowed. */
+/* Prepares to read names of programs. All arguments are borrowed. */
 int codes_new(struct codes **ret, struct loader *l, const struct probe_table *probes,
 	      struct journal *j);
 void codes_free(struct codes *cs);

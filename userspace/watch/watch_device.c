@@ -29,7 +29,7 @@ static const struct backoff_rule device_pause = {
 
 struct device_process {
 	uint32_t tick; /* last tick in which the process trained */
-	/* Tick of the last read of the devices that the process has open; 0: none */
+	/* Tick of the last read of the devices that the process has open; 0: none. */
 	uint32_t read_tick;
 	uint32_t tries; /* number of reads of the devices that the process has open */
 	bool logged;	/* it was logged that the device of the process is unknown */
@@ -44,7 +44,7 @@ struct devices {
 	const char *root;
 	struct helper *look, *helper;
 	struct table *processes; /* by pid */
-	/* Number of the present tick; processes whose open devices were read in it */
+	/* Number of the present tick; processes whose open devices were read in it. */
 	uint32_t tick, reads;
 	uint64_t asked_ns; /* when figures were requested */
 	uint64_t pause_ns; /* no request is sent before this time */

@@ -25,11 +25,12 @@
 #define EXPLAIN_LEFT_NS	 2000000000ull
 #define EXPLAIN_LEAST_NS 1000000000ull /* shorter examinations are not begun: too few sleeps */
 #define WAITS_MOST	 5	       /* limit of recorded reasons of sleeps, chosen by time */
-#define WAITS_SLOW	 3 /* limit of further recorded reasons, chosen for slow sleeps */
-#define INSTEAD_MOST	 5
-#define CGROUP_BYTES	 4096
+/* Limit of further recorded reasons, chosen for slow sleeps. */
+#define WAITS_SLOW   3
+#define INSTEAD_MOST 5
+#define CGROUP_BYTES 4096
 
-/* The system call in which a thread sleeps, as in /proc/PID/task/TID/syscall */
+/* The system call in which a thread sleeps, as in /proc/PID/task/TID/syscall. */
 struct examine_call_now {
 	bool asleep;
 	int32_t syscall, fd;
@@ -40,13 +41,13 @@ struct examines {
 	const char *root;
 	struct journal *journal; /* receives the records of the present tick */
 	struct examine_request request;
-	/* System calls of the threads when the examination began */
+	/* System calls of the threads when the examination began. */
 	struct examine_call_now before[EXAMINE_THREADS];
 	bool asked;	   /* the present examination was requested by gp-bpf explain */
 	uint64_t began_ns; /* begin of the last automatic examination; 0: none */
-	/* End of the watch of gp-bpf explain; 0: it has examined, or another command runs */
+	/* End of the watch of gp-bpf explain; 0: it has examined, or another command runs. */
 	uint64_t explain_until_ns;
-	/* When gp-bpf explain may examine; 0: no training thread was found yet */
+	/* When gp-bpf explain may examine; 0: no training thread was found yet. */
 	uint64_t explain_from_ns;
 	int told; /* the last error that was logged */
 };

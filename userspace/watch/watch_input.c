@@ -13,7 +13,8 @@
 #include "userspace/identity/worker.h"
 
 #define WORKERS_MAX 64 /* limit of sampled workers of a process; further ones are not counted */
-#define THREADS_MAX 64 /* limit of threads among which the thread that pins memory is searched */
+/* Limit of threads among which the thread that pins memory is searched. */
+#define THREADS_MAX 64
 #define LIST_TICKS  10 /* ticks between two searches for the thread that pins memory */
 /* Limit of the time for samples of all processes in a second. */
 #define SAMPLE_NS 20000000ull
@@ -27,7 +28,7 @@ struct input_worker {
 };
 
 struct input_process {
-	/* Ticks of the last sample, and of the last search for the thread that pins memory */
+	/* Ticks of the last sample, and of the last search for the thread that pins memory. */
 	uint32_t tick, listed;
 	uint64_t sampled_ns; /* 0: never */
 	pid_t trains, pins;  /* threads; 0: none */

@@ -26,8 +26,8 @@ struct watch_log {
 	struct loop *loop;
 	struct journal *journal;
 	int fd;
-	/* The loop calls when there are new lines; false: a plain file, which is read every second
-	 */
+	/* The loop calls when there are new lines; false: a plain file, which is read every
+	 * second. */
 	bool listens;
 	unsigned reads, faults; /* numbers of reads and faults in the present second */
 };

@@ -14,9 +14,10 @@
 #include "userspace/identity/blocked_call.h"
 #include "userspace/python/python_stack.h"
 
-#define KEPT	  64  /* limit of processes whose Python interpreter stays known between requests */
+/* Limit of processes whose Python interpreter stays known between requests. */
+#define KEPT	  64
 #define CPU_SHARE 125 /* a request may use 1/125 of its duration as CPU time */
-/* Pause after a process could not be read; doubles with each failure */
+/* Pause after a process could not be read; doubles with each failure. */
 #define RETRY_FIRST_NS 1000000000ull
 #define RETRY_LAST_NS  64000000000ull
 #define US	       1000ull

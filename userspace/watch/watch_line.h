@@ -19,7 +19,7 @@ struct line_request {
 	uint32_t count;
 	struct line_target {
 		pid_t pid, tid;
-		/* Time that all samples of this process in this request represent */
+		/* Time that all samples of this process in this request represent. */
 		uint32_t span_us;
 		bool fast;  /* take LINE_ROUNDS samples; false: one sample */
 		bool stack; /* also read the whole stack, once */

@@ -135,7 +135,8 @@ static void processes_entry_schedule(struct processes *ps, struct entry *e, bool
 
 /* Time until a second scan, because a mapping may appear late (cold page cache, busy node). */
 #define SECOND_SCAN_NS 250000000ull
-#define TURN_NS	       4000000ull /* limit of the time for scans between two readings of the rings */
+/* Limit of the time for scans between two readings of the rings. */
+#define TURN_NS 4000000ull
 /* Limit of the time for attaching probes to libraries of processes that already run. */
 #define START_NS 10000000000ull
 /* Limit of scans of one process that find new libraries: one scan may read only a few files. */

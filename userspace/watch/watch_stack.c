@@ -9,11 +9,12 @@
 #include "userspace/base/helper.h"
 #include "userspace/watch/watch_line.h"
 
-/* Limit of training processes in a second; the Python lines of those beyond it are not sampled */
+/* Limit of training processes in a second; the Python lines of those beyond it are not sampled. */
 #define PROCESSES_MAX 1024
-#define STACK_NS      5000000000ull /* time between two reads of the whole stack of a silent process */
-#define LATE_NS	      4000000000ull  /* a request that takes longer is given up */
-#define PAUSE_NS      10000000000ull /* pause after a request that was given up */
+/* Time between two reads of the whole stack of a silent process. */
+#define STACK_NS 5000000000ull
+#define LATE_NS	 4000000000ull	/* a request that takes longer is given up */
+#define PAUSE_NS 10000000000ull /* pause after a request that was given up */
 /* Time over which the samples of a request are spread, in µs: the answer has to arrive before the
  * next second begins. */
 #define LENGTH_US 970000u

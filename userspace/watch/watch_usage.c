@@ -11,7 +11,7 @@
 #include "userspace/identity/usage.h"
 
 #define THREADS_MAX 64 /* limit of threads of a process among which the busiest are searched */
-/* Number of the busiest threads of a process, which are sampled every second */
+/* Number of the busiest threads of a process, which are sampled every second. */
 #define CHOSEN_MAX 8
 /* Ticks between two lists of a process's threads, at which its control group is checked too. */
 #define LIST_TICKS 10
@@ -26,8 +26,9 @@ struct usage_thread {
 	pid_t tid;
 	bool chosen;
 	struct gp_usage last; /* figures recorded last for the thread */
-	uint64_t listed_ns;   /* time on a CPU or waiting for one, up to the last list of threads */
-	/* Time on a CPU or waiting for one, between the last two lists of threads */
+	/* Time on a CPU or waiting for one, up to the last list of threads. */
+	uint64_t listed_ns;
+	/* Time on a CPU or waiting for one, between the last two lists of threads. */
 	uint64_t busy_ns;
 };
 
