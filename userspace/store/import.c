@@ -185,7 +185,7 @@ static int import_minutes(struct import *im, int64_t rank, uint64_t from_ns, uin
 }
 
 #define KEY_MAX 64
-/* Exit status stored for ranks that did not end gracefully: a log does not contain it */
+/* Exit status stored for ranks that did not end gracefully: a log does not contain it. */
 #define STATUS_GONE (-1)
 
 static int64_t import_ns(int64_t us)

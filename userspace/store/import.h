@@ -19,7 +19,8 @@
 #define IMPORT_COARSE_NS (10 * STORE_MINUTE_NS)
 
 struct store_import {
-	const char *command; /* command line of gp-bpf, stored to show how the job was imported */
+	/* Command line of gp-bpf, stored to show how the job was imported. */
+	const char *command;
 	/* the log as read with closed semantics (account/closed), with its history */
 	const struct goodput_answer *answer;
 	const struct goodput_names *names; /* names in the log */
@@ -28,7 +29,7 @@ struct store_import {
 
 enum store_imported {
 	STORE_IMPORT_NEW,
-	/* The log contains a stored one of the same job, which was replaced */
+	/* The log contains a stored one of the same job, which was replaced. */
 	STORE_IMPORT_REPLACED,
 	/* The store already has this log or a longer one. Nothing was changed. */
 	STORE_IMPORT_KNOWN,

@@ -574,8 +574,8 @@ static void intake_note_add(struct intake *t, struct intake_rank *r, const struc
 	n->mono_ns = f->mono_ns;
 	if (f->type == FACT_CHECKPOINT) {
 		n->checkpoint = *f->checkpoint;
-		n->checkpoint.match =
-			NULL; /* do not copy the pointer, which is valid only during this call */
+		/* Do not copy the pointer, which is valid only during this call. */
+		n->checkpoint.match = NULL;
 		if (f->checkpoint->match)
 			n->match = *f->checkpoint->match;
 		intake_note_texts(n, f->checkpoint->file, NULL);

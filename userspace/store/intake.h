@@ -78,8 +78,8 @@ struct intake_about { /* identity and last state of a rank, or of a job */
 	/* number of the run in this session, as counted by the model; 0: unknown */
 	uint32_t run;
 	uint32_t carried; /* number of the job's runs on other nodes */
-	uint64_t disruptions,
-		steps;	  /* totals over all runs, for a job that also has runs on other nodes */
+	/* Totals over all runs, for a job that also has runs on other nodes. */
+	uint64_t disruptions, steps;
 	uint64_t job_key; /* of a job */
 	uint64_t start_mono_ns, end_mono_ns, until_mono_ns;
 	int64_t start_ns, end_ns, until_ns; /* UTC */
@@ -106,10 +106,11 @@ struct intake_rank { /* a rank, or a whole job, whose rows are written to the st
 	bool placed; /* id is known; minutes are formed only after that */
 	/* changed: there is something to write; settled: it has ended and everything is written */
 	bool changed, settled;
-	bool seen;	 /* was in a snapshot */
-	bool over;	 /* it has ended, but some of its last facts may still arrive */
-	bool left;	 /* its pid belongs to another process now */
-	uint32_t absent; /* number of successive snapshots, up to the last, without this entry */
+	bool seen; /* was in a snapshot */
+	bool over; /* it has ended, but some of its last facts may still arrive */
+	bool left; /* its pid belongs to another process now */
+	/* Number of successive snapshots, up to the last, without this entry. */
+	uint32_t absent;
 	/* now: cumulative ledger of the model; base: the part of it that is not added to the
 	 * store */
 	struct sums now, base;
@@ -181,7 +182,7 @@ struct intake {
 	bool blind;
 	uint64_t minutes; /* number of minutes closed so far */
 	uint32_t rows;	  /* closed, not written */
-	/* Numbers of ranks, notes and facts that were lost, and of minutes that were merged */
+	/* Numbers of ranks, notes and facts that were lost, and of minutes that were merged. */
 	struct {
 		uint64_t ranks, notes, facts, merged;
 	} lost;

@@ -8,7 +8,7 @@
 #define STORE_APPLICATION_ID 0x67704250
 #define STORE_VERSION	     7
 
-extern const char *const
-	store_steps[STORE_VERSION]; /* SQL that migrates from version n to n + 1, for each n */
+/* SQL that migrates from version n to n + 1, for each n. */
+extern const char *const store_steps[STORE_VERSION];
 
 #endif

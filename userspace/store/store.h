@@ -22,7 +22,8 @@
 
 enum store_mode {
 	STORE_READ, /* for queries; the file must exist, and is migrated if it is writable */
-	STORE_NOTE, /* for writing a few rows; the file must exist, and is not checked for damage */
+	/* For writing a few rows; the file must exist, and is not checked for damage. */
+	STORE_NOTE,
 	STORE_WRITE, /* created if missing */
 };
 

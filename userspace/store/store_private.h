@@ -30,8 +30,8 @@ struct store {
 		sqlite3_stmt *stmt;
 	} cache[STORE_STATEMENTS];
 	uint32_t cached;
-	struct buffer ledger,
-		sketch;	     /* buffers for encoded values of the row that is being written */
+	/* Buffers for encoded values of the row that is being written. */
+	struct buffer ledger, sketch;
 	uint64_t unreadable; /* number of damaged ledgers and sketches that were read */
 	/* number of written minutes that had more time than they last, which is a bug */
 	uint64_t overfull;

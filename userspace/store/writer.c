@@ -29,16 +29,18 @@ struct store_writer {
 	pthread_mutex_t file;
 	bool wanted; /* write at once, without waiting for the end of the second */
 	bool handed_over;
-	/* The thread waits for data to write; false: it waits for the end of a second, or writes */
+	/* The thread waits for data to write; false: it waits for the end of a second, or
+	 * writes. */
 	bool idle;
 	/* number of requests to write at once, and of those that were done */
 	uint64_t asks, answers;
 	struct intake *intake;
 	struct write_session session;
 	struct store *store; /* NULL: the file could not be opened, which is retried */
-	uint32_t typed;	     /* a bit for each type of custom events whose name is in this store */
-	bool known;	     /* this store has a row for the session */
-	int trouble;	     /* error of the last transaction; 0: none */
+	/* A bit for each type of custom events whose name is in this store. */
+	uint32_t typed;
+	bool known;  /* this store has a row for the session */
+	int trouble; /* error of the last transaction; 0: none */
 	/* Time of clock_mono_ns() after which waiting for a locked file ends; 0: the default of the
 	 * store. */
 	_Atomic uint64_t until_ns;

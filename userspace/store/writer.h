@@ -21,7 +21,8 @@ struct store_writer_options {
 	const char *path;
 	int64_t keep_ns;     /* data older than this is removed; 0: no limit of age */
 	uint64_t size_bytes; /* approximate limit of the file size; 0: no limit */
-	bool named;	     /* the user named the file: return an error if it cannot be opened */
+	/* The user named the file: return an error if it cannot be opened. */
+	bool named;
 	/* for tests: the disk counts as full if the file has more than this many pages; 0: no
 	 * limit */
 	uint32_t pages_max;
