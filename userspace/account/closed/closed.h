@@ -76,7 +76,7 @@
 #define CLOSED_WRITERS_US 1000000
 /* Number of successive records that must agree before a leap in time is accepted. */
 #define CLOSED_HELD 3
-/* Limit of earlier runs among which the run of a late record is searched */
+/* Limit of earlier runs among which the run of a late record is searched. */
 #define CLOSED_SEARCH_BACK 16
 
 /* The following structs keep what the log contains: runs, events, and the steps that are not lost.
@@ -191,13 +191,15 @@ struct closed_work {
 	/* For each run, the index of its first interval in `intervals`; one more entry marks the
 	 * end. */
 	size_t *first_interval;
-	struct goodput_span
-		*cover; /* union of the intervals of each run: sorted, without overlaps */
+	/* Union of the intervals of each run: sorted, without overlaps. */
+	struct goodput_span *cover;
 	size_t *first_cover;
 	bool *open;		 /* for each run: a phase is still open at its end */
 	struct closed_end *ends; /* for each run */
-	size_t *resumed; /* for each run: index of the next run that has a step; nruns: none */
-	uint64_t *work; /* step times in microseconds, from which the ideal step time is computed */
+	/* For each run: index of the next run that has a step; nruns: none. */
+	size_t *resumed;
+	/* Step times in microseconds, from which the ideal step time is computed. */
+	uint64_t *work;
 	size_t nwork;
 	int64_t ideal_us, mad_us;
 	bool has_ideal;

@@ -269,7 +269,7 @@ int closed_pair(struct closed_work *w)
 
 /* ---- step times, and the ideal step ---------------------------------------------------------- */
 
-/* With fewer steps there is no ideal step time, as in model/time/deviation.h  \ */
+/* With fewer steps there is no ideal step time, as in model/time/deviation.h. */
 #define IDEAL_MIN 3
 /* With fewer steps in all, the first steps of each run are not used to compute the ideal step
  * time. */
@@ -454,8 +454,8 @@ struct settling {
 	int64_t waste_us;
 	int64_t sign_us;    /* when wasted time ended: at the run's last sign of life */
 	int64_t longest_us; /* longest silence that ended with another record of the run */
-	struct deviation
-		*time; /* statistics of all step times so far, computed as for a live job */
+	/* Statistics of all step times so far, computed as for a live job. */
+	struct deviation *time;
 	uint64_t timed, p99_ns, p99_at;
 	bool hung;    /* the current stretch contains a hang */
 	bool trained; /* an earlier run had steps */
@@ -702,10 +702,9 @@ static void settle_over(struct settling *s)
 
 	if (run->waste != GOODPUT_UNKNOWN)
 		settle_claim(s, BUCKET_WASTED, run->waste_us, sign_us);
-	if (run->first ==
-	    /* The run failed before its first step. If an earlier run had steps, the recovery of
-	       that run contains this time already. */
-	    GOODPUT_UNKNOWN) {
+	/* The run failed before its first step. If an earlier run had steps, the recovery of that
+	 * run contains this time already. */
+	if (run->first == GOODPUT_UNKNOWN) {
 		if (!s->trained)
 			settle_claim(s, BUCKET_RECOVERY, sign_us, next->begin_us);
 		return;

@@ -495,7 +495,8 @@ static int calc_close_segment(struct library_calc *c, int64_t boundary)
 	if (!s)
 		return -ENOMEM;
 	*s = (struct library_segment){c->steps.entries, c->steps.count, boundary};
-	c->closed_steps += s->count + 4; /* the memory of a segment is about that of four steps */
+	/* The memory of a segment is about that of four steps. */
+	c->closed_steps += s->count + 4;
 	c->steps.entries = NULL;
 	goodput_dict_free(&c->steps);
 	return c->closed_steps > LIBRARY_CLOSED_MAX ? calc_fold(c) : 0;

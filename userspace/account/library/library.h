@@ -54,8 +54,8 @@ struct library_sums {
 	/* any: a segment was counted; any_pair: one of them has a productive step */
 	bool any, any_pair;
 	int64_t max_productive, max_of_all;
-	struct goodput_dict
-		custom; /* seconds of custom events, by the number of their type's name */
+	/* Seconds of custom events, by the number of their type's name. */
+	struct goodput_dict custom;
 };
 
 struct library_phase {
@@ -70,7 +70,8 @@ struct library_mean { /* duration and number of the checkpoints of one step */
 	uint64_t count;
 };
 
-struct library_saves { /* index in `means` by step: [0] local checkpoints, [1] persistent ones */
+/* Index in `means` by step: [0] local checkpoints, [1] persistent ones. */
+struct library_saves {
 	struct goodput_dict places[2];
 	struct library_mean *means;
 	size_t count, room;
@@ -108,8 +109,9 @@ struct library_calc {
 	/* [0]: time with fewer slices than requested; [1]: time of waiting for more slices */
 	goodput_wide recovery, waits[2];
 	bool has_wait[2];
-	/* By name: start of the open event; GOODPUT_UNKNOWN: no event is open */
-	struct goodput_dict open_customs, open_waits;
+	struct goodput_dict open_customs,
+		/* By name: start of the open event; GOODPUT_UNKNOWN: no event is open. */
+		open_waits;
 	struct goodput_range *customs;
 	size_t custom_count, custom_room;
 	struct library_saves saves, restores;
@@ -152,7 +154,8 @@ struct library_raw {
 	size_t custom_count;
 	int64_t max_productive_step, last_recorded_step;
 	uint64_t disruptions;
-	bool nulls; /* a duration in the log is null, for which the library raises an exception */
+	/* A duration in the log is null, for which the library raises an exception. */
+	bool nulls;
 };
 
 int library_raw(const struct library_calc *c, struct library_raw *ret); /* -ENOMEM */

@@ -52,7 +52,7 @@ struct goodput_query {
 	enum goodput_semantics semantics;
 	bool elastic;	  /* compute what the library's calculator for elastic jobs computes */
 	int64_t ideal_us; /* ideal step time as configured; 0: compute it from the steps */
-	/* Compute the answer for this instant; GOODPUT_UNKNOWN: the time of the last record */
+	/* Compute the answer for this instant; GOODPUT_UNKNOWN: the time of the last record. */
 	int64_t now_us;
 	const struct goodput_span *windows, *excludes;
 	const int64_t *at_us;
@@ -93,13 +93,14 @@ struct goodput_part {
 	double span_stepping, span_available;
 };
 
-struct goodput_step_time { /* in order of the first record of the step */
+/* Time of a step; arrays have the order in which steps were first recorded. */
+struct goodput_step_time {
 	int64_t number;
 	double s;
 };
 
 /* Problems of a log that affect the numbers. Occurrences of each are counted. */
-#define GOODPUT_WARNINGS(X) /* id, and the text after the count */                                 \
+#define GOODPUT_WARNINGS(X) /* X(id, text after the count) */                                      \
 	X(DUPLICATE, "records that repeat another")                                                \
 	X(DISORDER, "records out of order of time")                                                \
 	X(WRITERS, "steps reported by a second writer")                                            \

@@ -30,7 +30,8 @@ struct goodput_done { /* the steps between two step records */
  * place does not end the run. */
 struct goodput_run {
 	int64_t from_us, until_us; /* runs do not overlap */
-	int64_t max_step; /* last completed step that was not repeated by a later run; 0: none */
+	/* Last completed step that was not repeated by a later run; 0: none. */
+	int64_t max_step;
 	size_t first_done, dones;  /* index and number of the run's elements of `done` */
 	size_t first_saved, saves; /* index and number of the run's elements of `saved` */
 	/* the run has ended; false: it was still running at the end of the log */

@@ -26,7 +26,7 @@ int goodput_log_feed(struct goodput_log *l, const struct goodput_record *r);
  * goodput_answer_free(). Returns 0 or -ENOMEM. */
 int goodput_log_answer(struct goodput_log *l, struct goodput_answer *ret);
 
-/* The functions that implement one semantics. */
+/* The functions that implement one semantics, library or closed. */
 struct goodput_engine {
 	void *(*create)(const struct goodput_query *q, bool (*scale_up)(void *, uint32_t),
 			void *ctx);
