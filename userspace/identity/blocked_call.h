@@ -48,7 +48,7 @@ enum syscall_kind {
 	SYSCALL_EVENTS,
 	SYSCALL_CHILD,
 	SYSCALL_SLEEP,
-	/* An interrupted call that was resumed; its arguments are not known any more */
+	/* An interrupted call that was resumed; its arguments are not known any more. */
 	SYSCALL_RESTART,
 };
 

@@ -20,7 +20,7 @@ struct blocked_scan {
 };
 
 bool blocked_scan_late(const struct blocked_scan *l);
-/* Reads the state of the thread; returns 0 or -errno */
+/* Reads the state of the thread; returns 0 or -errno. */
 int blocked_scan_stat(struct blocked_scan *l);
 void blocked_scan_state(struct blocked_scan *l); /* interprets the state that was read */
 /* Sets the reason (why) and the text that explains it (fmt...). */

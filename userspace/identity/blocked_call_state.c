@@ -17,7 +17,7 @@
 
 #define FILE_BYTES   1024
 #define STATUS_BYTES 4096
-/* The kernel's clock IDs are below this number: MAX_CLOCKS in linux/time.h \ */
+/* The kernel's clock IDs are below this number: MAX_CLOCKS in linux/time.h. */
 #define CLOCKS_END 16
 
 static bool blocked_call_begins_with(const char *text, const char *with)

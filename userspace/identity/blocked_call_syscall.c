@@ -64,7 +64,8 @@ static const struct {
 	CALL(epoll_pwait2, EVENTS),
 #endif
 	CALL(pselect6, EVENTS),
-	CALL(accept, EVENTS), /* the job waits for clients: it may serve requests after training */
+	/* The job waits for clients: it may serve requests after training. */
+	CALL(accept, EVENTS),
 	CALL(accept4, EVENTS),
 	CALL(rt_sigsuspend, EVENTS),
 	CALL(rt_sigtimedwait, EVENTS),

@@ -30,10 +30,12 @@ enum filter_key {
 enum filter_verdict {
 	FILTER_ALLOWED,
 	FILTER_DENIED,
-	FILTER_UNKNOWN, /* undecided: a rule needs the pod's namespace, which is not known yet */
+	/* undecided: a rule needs the pod's namespace, which is not known yet */
+	FILTER_UNKNOWN,
 };
 
-struct filter_facts { /* Data of a process that rules are applied to; untrusted, NUL-terminated */
+/* Data of a process that rules are applied to; untrusted, NUL-terminated. */
+struct filter_facts {
 	const char *command, *comm;
 	const char *cgroups;   /* lines of /proc/PID/cgroup */
 	const char *user;      /* "": the user has no name */

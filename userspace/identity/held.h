@@ -16,8 +16,8 @@
 #define HELD_NAMES 768 /* size of the list of visible devices with its NUL */
 
 enum device_kind {
-	DEVICE_NVIDIA, /* /dev/nvidia3, number 3 */
-	DEVICE_DRM,    /* /dev/dri/renderD129, number 129: AMD, Intel */
+	DEVICE_NVIDIA, /* number 3 is /dev/nvidia3 */
+	DEVICE_DRM,    /* number 129 is /dev/dri/renderD129 (AMD, Intel) */
 };
 
 struct device_id {

@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define UUID_BYTES 96 /* NVML_DEVICE_UUID_V2_BUFFER_SIZE */
+#define UUID_BYTES 96 /* NVML_DEVICE_UUID_V2_BUFFER_SIZE in nvml.h */
 
-#define CLOCK_SM	   1 /* NVML_CLOCK_SM */
-#define TEMPERATURE_GPU	   0 /* NVML_TEMPERATURE_GPU */
-#define ERRORS_UNCORRECTED 1 /* NVML_MEMORY_ERROR_TYPE_UNCORRECTED */
-#define ERRORS_VOLATILE	   0 /* NVML_VOLATILE_ECC */
+#define CLOCK_SM	   1 /* NVML_CLOCK_SM in nvml.h */
+#define TEMPERATURE_GPU	   0 /* NVML_TEMPERATURE_GPU in nvml.h */
+#define ERRORS_UNCORRECTED 1 /* NVML_MEMORY_ERROR_TYPE_UNCORRECTED in nvml.h */
+#define ERRORS_VOLATILE	   0 /* NVML_VOLATILE_ECC in nvml.h */
 
 /* Bits of nvmlClocksThrottleReasons..., which newer versions call nvmlClocksEventReasons... */
 static const struct {
@@ -166,7 +166,8 @@ int nvml_read(uint32_t index, struct gp_device *ret)
 {
 	nvml_device d = index < nvml.count ? nvml.device[index] : NULL;
 	unsigned long long errors = 0, memory[3] = {0}; /* total, free, used */
-	unsigned value, busy[2] = {0}; /* use of the processors and of the memory in percent */
+	/* Use of the processors and of the memory in percent. */
+	unsigned value, busy[2] = {0};
 
 	*ret = (struct gp_device){0};
 	if (!d)

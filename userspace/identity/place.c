@@ -18,7 +18,7 @@ _Static_assert(JOB_NAME_MAX == GP_JOB_MAX, "a name as it is kept fits into recor
 /* Limit of bytes read from /proc/PID/cgroup: 13 hierarchies with paths of 4096 bytes. */
 #define CGROUP_BYTES (64 << 10)
 
-/* Number of digits of a container's id that are shown, as container tools do  \ */
+/* Number of digits of a container's id that are shown, as container tools do. */
 #define SHORT_ID 12
 
 /* ---- facts ----------------------------------------------------------------------------------- */

@@ -24,9 +24,10 @@ struct cgroup_place {
 	char container_id[65]; /* usually 64 hexadecimal digits */
 	char pod_uid[40];      /* with dashes */
 	char slurm_job[24];
-	/* Name of a systemd service without ".service"; "" in containers */
+	/* Name of a systemd service without ".service"; "" in containers. */
 	char service[GP_JOB_MAX];
-	bool shared; /* a login session, the root group or a slice, whose processes are unrelated */
+	/* A login session, the root group or a slice, whose processes are unrelated. */
+	bool shared;
 };
 
 /* Parses a path from one line of /proc/PID/cgroup, which is untrusted. If the process is in another

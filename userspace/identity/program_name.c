@@ -8,7 +8,7 @@
 
 #define CACHED_DEPTH 3 /* limit of protocol buffer messages that are nested around a module */
 
-static const char attribute[] = "num_replicas"; /* compared with its terminator */
+static const char attribute[] = "num_replicas"; /* compared including its NUL */
 
 static bool program_name_letter_ok(char c)
 {
@@ -146,8 +146,8 @@ static void program_name_text(struct program_name *n, const char *code, size_t l
 
 void program_name_scan(struct program_name *n, const char *code, size_t len, bool first)
 {
-	static const char bytecode[] = {
-		'M', 'L', '\xef', 'R'}; /* begin of MLIR bytecode: mlir/docs/BytecodeFormat.md */
+	/* Begin of MLIR bytecode: mlir/docs/BytecodeFormat.md. */
+	static const char bytecode[] = {'M', 'L', '\xef', 'R'};
 
 	program_content_scan(n, code, len);
 	if (n->sure || !len)

@@ -154,8 +154,8 @@ uint32_t worker_quota(const char *folder)
 		v2[0] = quota[0];
 		v2[1] = period[0];
 	}
-	if (!v2[0] || !v2[1] ||
-	    v2[0] / v2[1] >= WORKER_CPUS) /* no quota (-1 in version 1), or an invalid one */
+	/* No quota (-1 in version 1), or an invalid one. */
+	if (!v2[0] || !v2[1] || v2[0] / v2[1] >= WORKER_CPUS)
 		return 0;
 	return (uint32_t)(v2[0] * 100 / v2[1]);
 }

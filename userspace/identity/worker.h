@@ -20,10 +20,11 @@ enum worker_rest {		 /* what a worker waits for */
 };
 
 struct worker_usage {
-	uint64_t cpu_ns;  /* CPU time of all threads; accurate to 10 ms if several threads run */
+	/* CPU time of all threads; accurate to 10 ms if several threads run. */
+	uint64_t cpu_ns;
 	uint64_t wait_ns; /* time in which the main thread was runnable without a CPU */
-	/* Time in which the main thread waited for block I/O; 0 if the kernel does not measure it
-	 */
+	/* Time in which the main thread waited for block I/O; 0 if the kernel does not measure
+	 * it. */
 	uint64_t block_ns;
 	pid_t parent;
 	enum worker_rest rest; /* what the main thread waits for now */
