@@ -33,7 +33,7 @@ struct journal {
 	struct durable_state state; /* buffers for saving */
 	uint64_t saved_ns;
 	/* Number of records that are missing on the tape in the state directory and were not
-	 * reported yet */
+	 * reported yet. */
 	uint64_t unkept;
 	struct buffer own; /* records made by this process that wait for journal_flush() */
 	uint64_t clock_ns; /* time of the last record of the wall clock */

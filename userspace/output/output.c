@@ -238,7 +238,8 @@ int output_resume(struct output **ret, const struct options *o, enum output_view
 void output_save_exports(struct output *out, struct durable_state *ret)
 {
 	export_set_save(out->exports);
-	buffer_free(&ret->exports); /* free the memory: after the disk was full, it may be large */
+	/* Free the memory: after the disk was full, it may be large. */
+	buffer_free(&ret->exports);
 	export_set_archive(out->exports, &ret->exports);
 	ret->last_fact = output_last_fact(out);
 }

@@ -20,8 +20,7 @@ struct output {
 	struct node_view node;
 	struct output_sum sum;
 	struct output_seen seen;
-	/* Keys of the jobs that were counted here or by a predecessor; NULL: not needed */
-	struct table *jobs;
+	struct table *jobs; /* keys of jobs counted here or by a predecessor; NULL: not needed */
 	/* Pids of the training processes in the last snapshot; NULL: not needed. */
 	struct table *trains;
 	FILE *plain; /* stream for plain lines; writes to plain_pipe */
