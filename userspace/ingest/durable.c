@@ -395,8 +395,8 @@ uint64_t durable_tape_bytes(const struct durable *d)
 static int durable_state_write(const struct durable *d, uint64_t first,
 			       const struct durable_state *now)
 {
-	struct durable_state state =
-		*now; /* a copy: archive functions take non-const pointers, even for writing */
+	/* A copy: archive functions take non-const pointers, even for writing. */
+	struct durable_state state = *now;
 	struct header h = {.first = first};
 	char path[PATH_MAX + 32], fresh[PATH_MAX + 32];
 	struct buffer bytes = {0};

@@ -28,7 +28,7 @@ int event_decode(const void *buf, size_t len, struct event *ret);
 
 /* Returns the length in bytes of a record of this kind; 0: unknown kind. */
 size_t event_length(unsigned kind);
-const char *event_kind_name(unsigned kind); /* "range_begin"; "?" if unknown */
+const char *event_kind_name(unsigned kind); /* such as "range_begin"; "?": unknown */
 const char *event_role_name(unsigned role);
 /* Returns true if a call of a function with this role shows that the process uses an
  * accelerator. */

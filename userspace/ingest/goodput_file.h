@@ -13,8 +13,8 @@
 enum goodput_file_end {
 	FILE_OVER,    /* the end */
 	FILE_WAITING, /* only with follow: there is no more data yet */
-	/* Only with follow: the file was truncated or replaced; reading continues at its beginning
-	 */
+	/* Only with follow: the file was truncated or replaced; reading continues at its
+	 * beginning. */
 	FILE_RENEWED,
 	FILE_CUT,     /* the file ends within a gzip stream */
 	FILE_DAMAGED, /* the gzip data is damaged from this point on */

@@ -24,7 +24,8 @@ struct goodput_frame {
 	uint64_t line;	      /* line number of `at`, counted from 1 */
 	bool in_array;	      /* inside an outermost array */
 	enum { SKIP_NOTHING, SKIP_LINE, SKIP_VALUE } skip;
-	bool torn; /* the bytes at `at` are the rest of an entry that broke on an earlier line */
+	/* The bytes at `at` are the rest of an entry that broke on an earlier line. */
+	bool torn;
 	/* The following members are the state of the scan of the entry that begins at `at`. */
 	size_t seen;	   /* number of bytes of the entry that were scanned */
 	size_t line_start; /* offset in the entry of the last line that was scanned */

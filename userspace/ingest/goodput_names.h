@@ -11,7 +11,7 @@
 
 #define GOODPUT_NAME_MAX  256 /* bytes, with the NUL */
 #define GOODPUT_NAMES_MAX 65536
-/* The number of all names beyond the limit, shown as "(more names)"  \ */
+/* The number of all names beyond the limit, shown as "(more names)". */
 #define GOODPUT_NAMES_MORE 0
 
 struct goodput_names;

@@ -19,7 +19,8 @@ struct place {
 
 struct goodput_order {
 	struct held *slots;
-	struct place *heap; /* elements from index `count` to `cap` - 1 contain the free slots */
+	/* Elements from index `count` to `cap` - 1 contain the free slots. */
+	struct place *heap;
 	size_t count, cap;
 	uint64_t arrivals, duplicates, late;
 	/* how often a record was later (increases) or earlier (decreases) than the previous one;

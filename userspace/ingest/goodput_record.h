@@ -46,7 +46,7 @@ struct goodput_record {
 	int64_t write_us;
 	/* Time of the event; GOODPUT_UNKNOWN: the start of a checkpoint was not logged. */
 	int64_t time_us;
-	/* Number of the step; GOODPUT_UNKNOWN: the step of a checkpoint was not logged */
+	/* Number of the step; GOODPUT_UNKNOWN: the step of a checkpoint was not logged. */
 	int64_t number;
 	/* Time that training waited for a checkpoint; GOODPUT_UNKNOWN: it is null in the log. */
 	int64_t duration_us;

@@ -30,8 +30,8 @@ struct goodput_faults {	  /* Numbers of entries, and of those that were not used
 	uint64_t entries; /* number of all entries read */
 	uint64_t bad;	  /* entries that are not JSON, and records with an invalid value */
 	uint64_t foreign; /* entries that are not goodput records; skipped, not an error */
-	uint64_t
-		duplicates; /* records dropped because another one has the same insertId and time */
+	/* Records dropped because another one has the same insertId and time. */
+	uint64_t duplicates;
 	/* Records that arrived too late to be sorted. They keep their position in the log. */
 	uint64_t late;
 	bool cut;	 /* a file or its gzip stream ends too early; not counted as bad */

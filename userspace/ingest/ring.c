@@ -22,7 +22,7 @@ struct ring {
 	const char *data;
 	size_t size;
 	uint64_t from, to;
-	/* Mappings to remove; NULL: the memory belongs to the caller of ring_over() */
+	/* Mappings to remove; NULL: the memory belongs to the caller of ring_over(). */
 	void *maps[2];
 	size_t map_bytes[2];
 };

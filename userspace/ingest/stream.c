@@ -31,7 +31,8 @@ struct stream_item {
 
 struct stream_list {
 	struct stream_item *items;
-	size_t head, len, cap; /* head: index of the first waiting item (used only in the queue) */
+	/* head: index of the first waiting item (used only in the queue) */
+	size_t head, len, cap;
 };
 
 /* Records that wait for older ones. They are returned in order of (time, arrival). Nearly all

@@ -23,7 +23,7 @@
 /* Limit of bytes of records in a frame. A header with a larger length is damaged. */
 #define TAPE_FRAME_MAX	(64u << 20)
 #define TAPE_READ_BYTES (256u << 10)
-/* Limit of bytes that wait in memory for the reader of a pipe \ */
+/* Limit of bytes that wait in memory for the reader of a pipe. */
 #define TAPE_LATE_MAX (16u << 20)
 /* If the buffer for the reader of a pipe is larger than this, it is freed when it is empty. */
 #define TAPE_LATE_KEPT (1u << 20)
@@ -33,7 +33,7 @@
 /* Limit of the time that tape_close() waits for the reader of a pipe while it reads nothing. */
 #define TAPE_END_MS 10000
 #define NS_PER_MS   1000000ull
-/* Limit of the time to wait until a process opens the FIFO for reading  \ */
+/* Limit of the time to wait until a process opens the FIFO for reading. */
 #define FIFO_WAIT_MS 1000
 
 static const char tape_magic[8] = "GPBPFTP\1";
@@ -79,7 +79,7 @@ struct tape_reader {
 	int fd;
 	char *path;
 	char *buf;
-	/* Start, end: bytes of buf that were read from the file and are not used yet */
+	/* start, end: bytes of buf that were read from the file and are not used yet */
 	size_t start, end, cap;
 	uint64_t offset; /* offset of `start` on the tape */
 	uint64_t size;	 /* 0: unknown */
