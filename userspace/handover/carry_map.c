@@ -19,7 +19,8 @@
 #include "userspace/kubernetes/access.h"
 #include "userspace/kubernetes/pods_field.h"
 
-#define TRIES	  3 /* attempts to write if other processes change the ConfigMap at the same time */
+/* Attempts to write if other processes change the ConfigMap at the same time. */
+#define TRIES	  3
 #define TOKEN_S	  60
 #define KEY	  "carry" /* key under which the history is stored in the ConfigMap's data */
 #define MANAGER	  "app.kubernetes.io/managed-by"

@@ -14,7 +14,7 @@
 /* Limit of the time for reading histories before the watch begins. */
 #define START_NS 2000000000ull
 #define CLOSE_NS 5000000000ull /* limit of the time for storing histories at the end */
-/* Limit of the time of a request; after it, the request is abandoned */
+/* Limit of the time of a request; after it, the request is abandoned. */
 #define ANSWER_NS 10000000000ull
 #define LEAVE_NS  10000000000ull /* time after which an unchanged history is stored again */
 /* Minimum time between two reads for the same job: a job may start a thousand processes in a
@@ -55,13 +55,14 @@ struct handoff {
 	/* when a search last found no entry to drop; 0: the last search found one */
 	uint64_t room_ns;
 	char node[CARRY_NODE_MAX];
-	struct entry
-		*asked; /* the entry that the current request is for; NULL: no request is running */
-	bool writes;	/* the current request writes; false: it reads */
+	/* The entry that the current request is for; NULL: no request is running. */
+	struct entry *asked;
+	bool writes;	    /* the current request writes; false: it reads */
 	struct carry going; /* the history that the current request writes */
 	uint64_t asked_ns;
 	struct trouble { /* state of failures: [0] for reading, [1] for writing */
-		int err; /* the last error, which was logged; 0: the last request was successful */
+		/* The last error, which was logged; 0: the last request was successful. */
+		int err;
 		struct backoff backoff;
 		uint64_t again_ns; /* no request is sent before this time */
 	} trouble[2];

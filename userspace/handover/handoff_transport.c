@@ -17,7 +17,7 @@
 #define AGAIN_NS 60000000000ull
 /* Limit of reads from the API server that follow each other without a pause. */
 #define READS 16
-/* Pause between further reads, over all jobs. */
+/* Pause between reads after the first READS, counted over all jobs. */
 #define READ_EACH_NS 500000000ull
 
 struct transport {

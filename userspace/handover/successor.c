@@ -30,7 +30,8 @@ struct successor {
 	size_t cap;
 	/* The following members are the state of successor_ask(). */
 	struct worker thread;
-	/* The answer (comes) and its reason (text); only the thread uses them until it has ended */
+	/* The answer (comes) and its reason (text); only the thread uses them until it has
+	 * ended. */
 	bool comes;
 	char text[400];
 	int fd; /* readable when the thread has ended; -1: no thread was started */
