@@ -249,8 +249,7 @@ static int rank_record(struct rank *r, const struct event *ev, const struct gp_p
 	if (kind == GP_KIND_monitor)
 		return rank_monitor(r, ev);
 	if (probe &&
-	    /* this only counts records that were not sent: it does not show that the process
-	     * trains */
+	    /* a count of unsent records does not show that the process trains */
 	    probe->role == GP_ROLE_monitor)
 		return 0;
 	if (!r->marker) {

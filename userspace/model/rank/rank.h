@@ -39,9 +39,10 @@ struct loop_view {
 	struct step_state state;
 	struct deviation_view time;
 	struct change_view change;
-	struct time_causes causes; /* causes of the slowdown in `change`; lost_ns 0: not examined */
-	bool slow_alarm;	   /* the slowdown in `change` was reported */
-	uint64_t slow_alarms;	   /* number of reported slowdowns */
+	/* Causes of the slowdown in `change`; lost_ns 0: not examined. */
+	struct time_causes causes;
+	bool slow_alarm;      /* the slowdown in `change` was reported */
+	uint64_t slow_alarms; /* number of reported slowdowns */
 	/* Number and total time of the slowdowns that were not reported, because they were too
 	 * short or cost too little. */
 	uint64_t bursts, bursts_ns;
@@ -54,9 +55,10 @@ struct loop_view {
 	uint32_t phases_known;
 	bool device_known;	   /* host_ns and wait_ns are valid */
 	uint64_t host_ns, wait_ns; /* sums over all steps, of the same fields in struct fact_step */
-	struct share_view
-		ranges; /* shares of the job's named ranges in its steps, as sums over all steps */
-	uint64_t flagged[8]; /* number of steps with each flag (bit of the flags in struct step) */
+	/* Shares of the job's named ranges in its steps, as sums over all steps. */
+	struct share_view ranges;
+	/* Number of steps with each flag (bit of the flags in struct step). */
+	uint64_t flagged[8];
 };
 
 struct event_view {
@@ -115,7 +117,8 @@ struct rank_view { /* a process that runs or ran a training loop, or that the us
 	uint64_t faults[FAULT_COUNT];
 	uint64_t checkpoints, restores, checkpoint_save_ns;
 	uint64_t cause_ns[TIME_CAUSE_COUNT]; /* lost to slowdowns */
-	struct input_sums input; /* waits for the data loader, since the process began */
+	/* Waits for the data loader, since the process began. */
+	struct input_sums input;
 	/* Share of the last minute's step time that is in no phase; 0: none, or unknown.
 	 * else_lines: the lines of the user's code with most of this time; set only if the share is
 	 * more than 20 % or no phase is known, and no loop is slow. */
@@ -130,10 +133,10 @@ struct rank_view { /* a process that runs or ran a training loop, or that the us
 	/* Share of the last minute in which the training thread was in a data loader; set only if
 	 * no loop is slow, for jobs whose waits for input no probe reports. */
 	double input_share;
-	struct device_view
-		device; /* the process's accelerator, according to the last record about it */
-	struct examination *
-		examination; /* the last examination of the training thread; NULL: there was none */
+	/* The process's accelerator, according to the last record about it. */
+	struct device_view device;
+	/* The last examination of the training thread; NULL: there was none. */
+	struct examination *examination;
 	/* Last examination of the data loader's workers: the worker that was blocked longest. */
 	struct examination *worker_examination;
 	/* secured: a complete checkpoint contains the progress of the job up to secured_step. */
@@ -164,8 +167,8 @@ struct bucket_cause { /* the part of a bucket's time that has a certain cause */
 	enum time_cause cause;
 	uint64_t ns;
 	double share; /* share of the bucket's time, 0 to 1 */
-	struct input_finding
-		input; /* for BUCKET_DATA_LOADING; all 0 if the cause is TIME_CAUSE_unknown */
+	/* For BUCKET_DATA_LOADING; all 0 if the cause is TIME_CAUSE_unknown. */
+	struct input_finding input;
 };
 /* Writes the causes of the time in BUCKET_DATA_LOADING to ret: the largest first,
  * TIME_CAUSE_unknown last. Several may have the same cause. Returns their number; 0: the bucket has

@@ -134,8 +134,8 @@ int rank_hang_stack(struct rank *r, const struct event *ev)
 {
 	struct rank_hang *h = &r->hang;
 
-	if (ev->rec->ts_ns <
-	    h->progress_ns) /* ignore a stack that was read before the last sign of life */
+	/* Ignore a stack that was read before the last sign of life. */
+	if (ev->rec->ts_ns < h->progress_ns)
 		return 0;
 	if (!h->stack)
 		h->stack = calloc(1, GP_STACK_MAX);

@@ -87,15 +87,17 @@
 #define RANK_DONE     128
 #define RANK_DONE_MAX 4096
 #define RANK_DONE_NS  20000000000ull
-#define RANK_COMMS    16 /* limit of communicators of a process for which collectives are counted */
+/* Limit of communicators of a process for which collectives are counted. */
+#define RANK_COMMS 16
 /* Limit of different faults of a process that are reported; further ones are only counted. */
 #define RANK_FAULTS 16
-#define RANK_HANGS  4 /* number of past hangs that are kept, to flag steps with a hang in them */
+/* Number of past hangs that are kept, to flag steps with a hang in them. */
+#define RANK_HANGS 4
 /* Number of last ticks for which the longest step time is kept: a loss of records may be noticed
  * some seconds later. */
 #define RANK_SPANS 4
 #define RANK_ROLES 64 /* length of arrays with an element for each role (enum gp_role) */
-/* kinds of calls that rank_unsent.c distinguishes: waits, collectives, copies */
+/* number of kinds of calls that rank_unsent.c distinguishes: waits, collectives, copies */
 #define RANK_UNSENT 3
 
 struct rank_done { /* a finished step, kept to find the last step that a checkpoint contains */
@@ -108,14 +110,15 @@ struct rank_done { /* a finished step, kept to find the last step that a checkpo
 struct rank_slow { /* the present slowdown of a loop; if there is none, the last one */
 	/* what the process lacked before the slowdown (a CPU, memory...) */
 	struct resource_sums usual;
-	struct lines_sums
-		usual_lines; /* lines that the training thread executed before the slowdown */
+	/* Lines that the training thread executed before the slowdown. */
+	struct lines_sums usual_lines;
 	struct device_sums usual_device; /* use of the accelerator before the slowdown */
 	struct time_causes causes;
 	int64_t lost_ns;     /* time lost that was not added to rank.cause_ns yet */
 	int64_t all_lost_ns; /* time lost since the slowdown began */
-	bool alarm;	     /* the slowdown was reported: it lasted long enough and cost enough */
-	uint64_t alarms;     /* number of reported slowdowns */
+	/* The slowdown was reported: it lasted long enough and cost enough. */
+	bool alarm;
+	uint64_t alarms; /* number of reported slowdowns */
 	/* Number and total time of the slowdowns that ended before they were reported. */
 	uint64_t bursts, bursts_ns;
 	/* The straggler that this rank waits or waited for: how late it is in each step, its pid,
@@ -163,7 +166,7 @@ struct rank_loop {
 	struct rank_slow *slow;
 };
 
-/* A checkpoint or range that waits to be reported until the steps before it are reported */
+/* A checkpoint or range that waits to be reported until the steps before it are reported. */
 struct rank_note {
 	struct span span;
 	uint32_t pid; /* the process that wrote or read the file */
@@ -212,9 +215,10 @@ struct rank_hang {
 	/* Last sign of life with an exact time. (The times of launches are not exact.) */
 	uint64_t marked_ns;
 	uint64_t longest_ns;   /* longest silence that ended by itself */
-	uint32_t tid;	       /* thread that trained last */
-	enum signal_kind last; /* last signal of that thread */
-	uint32_t compiles;     /* number of open ranges of a compiler on that thread */
+	uint32_t tid;	       /* the training thread: the thread that trained last */
+	enum signal_kind last; /* last signal of the training thread */
+	/* Number of compiler ranges that are open on the training thread. */
+	uint32_t compiles;
 	/* Of the ranges that are open on the training thread, the one opened last; or the file of a
 	 * checkpoint that is being saved. "": unknown. */
 	char range[48];
@@ -236,9 +240,10 @@ struct rank_hang {
 };
 
 #define RANK_WORKERS 32
-struct rank_workers {	  /* child processes started since the last batch that are still running */
+/* Child processes started since the last batch that are still running. */
+struct rank_workers {
 	uint64_t last_ns; /* start of the last child */
-	/* Number of children; `kept` has an entry for at most RANK_WORKERS of them */
+	/* Number of children; `kept` has an entry for at most RANK_WORKERS of them. */
 	uint32_t count;
 	struct rank_worker {
 		uint64_t born_ns;
@@ -289,9 +294,10 @@ struct rank {
 	/* The location was received for this process; false: it was inherited from the parent. */
 	bool placed;
 	bool place_ranked; /* rank and world size come from the location */
-	uint64_t end_ns;   /* valid when not alive */
+	uint64_t end_ns;   /* end of the process; valid when not alive */
 	bool from_start;
-	/* The process was forked, and since then has neither executed another program nor forked */
+	/* The process was forked, and since then has neither executed another program nor
+	 * forked. */
 	bool fresh;
 	bool settled; /* a tick has passed since the start, so that all probes are attached */
 	bool missed;  /* the process was not observed for a while before its first marker */
@@ -341,12 +347,13 @@ struct rank {
 	struct monitor *monitor;   /* NULL until the first event of the job's own monitoring */
 	struct resource *resource; /* NULL until the first record of resources */
 	struct input_gate input_gate;
-	struct input_waits *input; /* NULL until the first record about the data loader's workers */
-	struct rank_lines *lines;  /* NULL until the first sample of a Python line */
-	struct device_clock
-		*device; /* NULL until the first record about the process's accelerator */
-	struct examination *
-		examination; /* the last examination of the training thread; NULL: there was none */
+	/* NULL until the first record about the data loader's workers. */
+	struct input_waits *input;
+	struct rank_lines *lines; /* NULL until the first sample of a Python line */
+	/* NULL until the first record about the process's accelerator. */
+	struct device_clock *device;
+	/* The last examination of the training thread; NULL: there was none. */
+	struct examination *examination;
 	/* Last examination of the data loader's workers: the worker that was blocked longest. */
 	struct examination *worker_examination;
 	struct rank_hang hang;
@@ -370,7 +377,7 @@ struct rank {
 	/* The last fatal signal that was sent to the process, and when. */
 	struct gp_signal killed;
 	uint64_t killed_ns;
-	/* When SIGINT was last sent to the process or an ancestor; 0: never */
+	/* When SIGINT was last sent to the process or an ancestor; 0: never. */
 	uint64_t interrupted_ns;
 	bool oom;
 	struct event_view events[SNAPSHOT_EVENTS];

@@ -119,8 +119,7 @@ void rank_straggler_causes(const struct rank *r, struct rank_slow *slow,
 		slow->late_ns = late.size_ns;
 		slow->late_pid = late.pid;
 		slow->late_rank = late.rank;
-		/* After the end of a slowdown, the straggler found during it stays */
-	} else if (!v->end_ns) {
+	} else if (!v->end_ns) { /* after the end, the straggler found before stays */
 		slow->late_ns = 0;
 	}
 	if (slow->causes.lost_ns)
