@@ -24,23 +24,24 @@ struct watch {
 	struct loader *loader;
 	struct ring *ring[2];
 	struct journal *journal;
-	struct durable *durable; /* NULL: no saved state */
+	struct durable *durable; /* state directory; NULL: none is used */
 	struct loop *loop;
 	struct processes *processes;
-	struct pods *pods;		    /* NULL: no Kubernetes */
-	struct places *places;		    /* locations of processes */
-	struct codes *codes;		    /* names of programs that processes compile */
-	struct node *node;		    /* NULL: the user named the processes */
-	struct handoff *handoff;	    /* NULL: no --carry */
-	struct blocked *blocked;	    /* checks for blocked calls */
-	struct ras *ras;		    /* what NCCL says about silent processes */
-	struct stacks *stacks;		    /* Python stacks of silent processes */
-	struct usages *usages;		    /* samples of threads and control groups */
-	struct inputs *inputs;		    /* samples of workers of data loaders */
-	struct examines *examines;	    /* examinations of what training threads wait for */
-	struct devices *devices;	    /* figures of the processes' accelerators */
-	struct watch_log *log;		    /* device faults in the kernel's log */
-	struct successor *successor;	    /* NULL: no handover was requested */
+	struct pods *pods;	   /* pods of the node; NULL: no Kubernetes */
+	struct places *places;	   /* locations of processes */
+	struct codes *codes;	   /* names of programs that processes compile */
+	struct node *node;	   /* for `node`; NULL: the user named the processes */
+	struct handoff *handoff;   /* shares job histories; NULL: no --carry */
+	struct blocked *blocked;   /* checks for blocked calls */
+	struct ras *ras;	   /* what NCCL says about silent processes */
+	struct stacks *stacks;	   /* Python stacks of silent processes */
+	struct usages *usages;	   /* samples of threads and control groups */
+	struct inputs *inputs;	   /* samples of workers of data loaders */
+	struct examines *examines; /* examinations of what training threads wait for */
+	struct devices *devices;   /* figures of the processes' accelerators */
+	struct watch_log *log;	   /* device faults in the kernel's log */
+	/* Asks whether another gp-bpf will follow; NULL: no handover was requested. */
+	struct successor *successor;
 	struct buffer batch;		    /* records read from a ring */
 	struct poll_interval poll_interval; /* interval for reading the rings */
 	/* The last reading of the rings returned starts or ends of processes, or many other
