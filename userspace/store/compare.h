@@ -29,7 +29,7 @@ struct store_comparison {
 	bool tagged; /* `against` is a perf tag; false: it is the name of a job */
 	char against[GP_JOB_MAX];
 	struct store_compared own;
-	/* newest first; runs that are too short to compare come last */
+	/* the runs to compare with, newest first; runs that are too short come last */
 	struct store_compared *peers;
 	/* numbers of runs that are long enough to compare (npeers) and of those that are not */
 	uint32_t npeers, short_peers;
