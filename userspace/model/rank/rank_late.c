@@ -2,14 +2,14 @@
 /* rank_late.c - decides whether steps of a process may have been missed, even if it was watched
  * from its start.
  *
- *  * A library is probed some ten milliseconds after it is mapped; calls before that are not seen,
- * and the time of mapping is unknown. If the first step ends less than LATE_NS, or less than two
- * steps, after the probes were attached, there may have been steps before: the step in progress at
- * that time is incomplete, and if steps end where the next one begins, one more is lost. Nothing
- * was missed if the program ran after the probes were attached, or if more than LONGEST_NS passed,
+ * A library is probed some ten milliseconds after it is mapped; calls before that are not seen, and
+ * the time of mapping is unknown. If the first step ends less than LATE_NS, or less than two steps,
+ * after the probes were attached, there may have been steps before: the step in progress at that
+ * time is incomplete, and if steps end where the next one begins, one more is lost. Nothing was
+ * missed if the program ran after the probes were attached, or if more than LONGEST_NS passed,
  * because frameworks take longer from loading the library to the first step.
  *
- *  * Later, too, lost records may have been ends of steps. If records were lost between the ends of
+ * Later, too, lost records may have been ends of steps. If records were lost between the ends of
  * two steps, and the time between these is not that of one step, the numbers of all later steps may
  * be too low. */
 #include "userspace/model/rank/rank_private.h"

@@ -1,44 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_private.h - one observed process (a rank): its markers, steps, ledger, and the facts that
- * follow from them.
+/* rank_private.h - struct rank, one observed process: its markers, steps and ledger, and the facts
+ * that follow from them. The files of this folder have the functions for:
  *
- *  *   rank.c            records, and its end
- *   rank_life.c       made, identified, freed
- *   rank_fact.c       sends facts, and events for people
- *   rank_loop.c       a finished step: statistics, ledger, FACT_STEP
- *   rank_stepped.c    which steps it had done at what time
+ *   rank.c            records of the process, and its end
+ *   rank_life.c       creating, identifying and freeing the rank
+ *   rank_fact.c       sending facts, and events that are shown to users
+ *   rank_loop.c       finished steps: statistics, ledger, FACT_STEP
+ *   rank_stepped.c    the steps that were finished at some instant
  *   rank_file.c       files that may be checkpoints
- *   rank_flow.c       signals to the step finder, and the probes that it needs
- *   rank_late.c       whether its first steps may have been missed
- *   rank_line.c       Python lines at which it is
- *   rank_change.c     slowdown of a loop, its causes, and recovery
- *   rank_device.c     its accelerator: a lower clock, and errors
- *   rank_examine.c    examinations of its training thread
- *   rank_window.c     where its time went recently
- *   rank_report.c     reports checkpoints, ranges and the ledger as facts
- *   rank_failure.c    whether its end was clean, and what caused a failure
- *   rank_worker.c     worker processes of its data loader
- *   rank_input.c      waits for its data loader, and their reasons
- *   rank_place.c      where it runs
- *   rank_straggler.c  other ranks wait for it
- *   rank_collective.c collectives that it has entered
- *   rank_unsent.c     calls that were counted instead of sent
- *   rank_suspend.c    its device state was taken away
- *   rank_fault.c      errors of its device and communicators
- *   rank_hang.c       silence, and what is known of its reason
- *   rank_view.c       its part of a snapshot
- *   rank_save.c       its state as bytes
- *   rank_start.c      its life before the first step
+ *   rank_flow.c       signals to the step finder, and the probes that are needed for it
+ *   rank_late.c       steps that may have been missed
+ *   rank_line.c       Python lines that the training thread executes
+ *   rank_change.c     slowdowns of a loop, their causes, and recovery
+ *   rank_device.c     the accelerator: a lower clock, and errors
+ *   rank_examine.c    examinations of the training thread
+ *   rank_window.c     time by bucket in windows, such as the last hour
+ *   rank_report.c     reporting checkpoints, ranges and the ledger as facts
+ *   rank_failure.c    whether the end was a failure, and its cause
+ *   rank_worker.c     worker processes of the data loader
+ *   rank_input.c      waits for the data loader, and their reasons
+ *   rank_place.c      the workload location (pod, container, node)
+ *   rank_straggler.c  ranks that other ranks wait for
+ *   rank_collective.c the number of collectives that were entered
+ *   rank_unsent.c     calls that the kernel side counted instead of sending
+ *   rank_suspend.c    suspensions: the device state was taken away
+ *   rank_fault.c      errors of the device and of communicators
+ *   rank_hang.c       silence of the process, and its reason
+ *   rank_view.c       the rank's part of a snapshot
+ *   rank_save.c       saving and restoring the rank
+ *   rank_start.c      the time before the first step
  *   rank_range.c      named ranges of the job
  *   rank_monitor.c    the job's own monitoring
  *
- * * A process that never shows a marker costs 3 KiB: everything else is allocated at the first one,
+ * A process that never shows a marker costs 3 KiB: everything else is allocated at the first one,
  * and grows with what the process does. A rank that trains in one loop takes 63 KiB after days,
  * including its share of a job (make bench ONLY=memory). In addition it needs 7 KiB for resources
  * that it lacked, 9 KiB if it waits for input, 9 KiB for its accelerator, and 21 KiB for its Python
  * lines. The bounds of the parts allow at most 9 MiB, whatever the process does.
  *
- *  * Times in ns, CLOCK_MONOTONIC. Functions without a comment on errors cannot fail, or set
+ * Times in ns, CLOCK_MONOTONIC. Functions without a comment on errors cannot fail, or set
  * rank.error, which the function called by the model returns. */
 #ifndef MODEL_RANK_PRIVATE_H
 #define MODEL_RANK_PRIVATE_H
