@@ -55,11 +55,11 @@ static void explain_finding(struct canvas *c, const struct verdict *v, uint32_t 
 static void explain_findings(struct canvas *c, const struct verdicts *v)
 {
 	explain_verdict(c, v);
-	if (v->count == 1 && *v->of[0].evidence) {
+	if (*v->of[0].evidence) {
 		report_field(c, "evidence");
 		canvas_put(c, STYLE_PLAIN, "%s", v->of[0].evidence);
 	}
-	for (uint32_t i = 0; i < v->count && v->count > 1; i++)
+	for (uint32_t i = 1; i < v->count; i++)
 		explain_finding(c, &v->of[i], i + 1);
 	if (v->unexplained >= 0.005) {
 		report_field(c, "unexplained");
