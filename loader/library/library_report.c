@@ -61,7 +61,7 @@ void library_report_silent(const struct library_deps *deps, const struct table *
 			    row->role == GP_ROLE_range_begin && !row->anonymous &&
 			    !rows_runtime_ends(deps->rows, row->runtime))
 				log_info(
-					"%s: probe %s sends nothing until a library with a probe for the ends of its ranges is attached",
+					"%s: probe %s (begin of ranges) sends nothing yet, as no probe for the end of these ranges is attached; it starts once a library with such a probe is attached",
 					lib->name, row->id);
 		}
 	}

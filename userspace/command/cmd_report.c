@@ -224,7 +224,7 @@ static int cmd_report_cost(struct store *st, const struct options *o, struct rep
 	err = store_accelerator_time(st, &s->job, &s->span, &s->totals.sums,
 				     s->program.accelerators, s->accelerator_ns);
 	if (err)
-		log_error("store %s: cannot read the time of its accelerators: %s", store_path(st),
+		log_error("store %s: cannot read the job's accelerator time: %s", store_path(st),
 			  store_why(err));
 	return err;
 }

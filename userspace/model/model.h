@@ -65,8 +65,9 @@ void model_processes(const struct model *m, model_process_fn *fn, void *ctx);
  * that trained last. since_ns: last sign of life. */
 typedef void model_silent_fn(void *ctx, uint32_t pid, uint32_t tid, uint64_t since_ns);
 void model_silent(const struct model *m, model_silent_fn *fn, void *ctx);
-/* Calls fn for those of them that work together with other ranks. The caller should ask NCCL about
- * their job, and feed the result as gp_ras. world_size: 0: unknown. */
+/* Calls fn for each process that model_silent() reports and that works together with other ranks.
+ * The caller should ask NCCL about its job, and feed the answer as gp_ras. world_size: number of
+ * ranks of the job; 0: unknown. */
 typedef void model_stalled_fn(void *ctx, uint32_t pid, uint32_t world_size);
 void model_stalled(const struct model *m, model_stalled_fn *fn, void *ctx);
 /* Calls fn for each process that trains. Once a second the caller should feed what its threads used

@@ -670,7 +670,8 @@ void intake_former_key(char out[INTAKE_KEY_MAX], const struct snapshot *s,
 	intake_key_of(out, s, f->key, f->name, f->uid);
 }
 
-/* Sets the key and title of the job: that of the rank's process, or j itself. A process without a
+/* Sets the key and title under which the store keeps the job. j: the job; NULL: it is not known,
+ * and the job name of rank v is used. v: NULL if the call is about the whole job. A rank without a
  * job is stored as a job of its own. */
 static void intake_find_job(struct intake_about *a, const struct snapshot *s,
 			    const struct job_view *j, const struct rank_view *v)

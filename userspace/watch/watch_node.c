@@ -293,6 +293,7 @@ void node_reload(struct node *n)
 	else if (watch_node_settings_take(n, &o, &kept))
 		options_free(&o);
 	else
-		log_info("SIGHUP: applied the settings of rules, ranges, excluded times and log");
+		log_info(
+			"SIGHUP: the settings were read again; those of --allow, --deny, --range, --exclude and of the log are in effect");
 	watch_node_status(n, "READY=1\n");
 }

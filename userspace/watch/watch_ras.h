@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch_ras.h - asks NCCL's RAS service about processes of distributed jobs that make no progress,
- * one at a time, and records what it says. A process that keeps the privilege to do so asks
- * (ras_ask.h). Single-threaded. */
+ * about one at a time, and records the answers. The questions are sent by a helper process,
+ * gp-bpf-ras (ras_ask.h), which keeps the privilege needed for that. Single-threaded. */
 #ifndef WATCH_WATCH_RAS_H
 #define WATCH_WATCH_RAS_H
 

@@ -77,9 +77,11 @@ void phase_archive(struct archive *a, struct phase_finder **pf, span_fn *emit, v
 /* Returns the start of the first backward pass after the start of a finished step; 0: unknown. */
 uint64_t phase_worked_ns(const struct phase_finder *pf, const struct step *s);
 
-/* Completes a finished step: cuts off evaluations, checkpoints and restarts before or after its
- * work, and divides the rest into phases in *ret. alone: the process has only one loop. *resume_ns:
- * start of this step if the previous call set it, else 0; set for the next step. */
+/* Fills *ret for a step that has ended: cuts off evaluations, checkpoints and restarts before or
+ * after its work, and divides the rest into phases. alone: the process has only one loop.
+ * *resume_ns: the caller keeps it for each loop, at first 0. If it is not 0, the step starts there
+ * instead of at s->start_ns. The call sets it to the start of the next step if something was cut
+ * off the end of this one, else to 0. */
 void phase_step(struct phase_finder *pf, const struct step *s, bool alone, uint64_t *resume_ns,
 		struct fact_step *ret);
 

@@ -213,8 +213,8 @@ void phase_works(struct phase_finder *pf, struct phase_thread *t, uint64_t now_n
 	t->called_ns = 0;
 }
 
-/* Thread t has taken the state and saves it, so the calls of other threads that handed it over have
- * returned. */
+/* Call when thread t begins to write an asynchronous checkpoint: the calls with which the training
+ * threads requested it have returned by then. Reports the time that each took, up to now_ns. */
 static void phase_checkpoint_calls_return(struct phase_finder *pf, const struct phase_thread *t,
 					  uint64_t now_ns)
 {

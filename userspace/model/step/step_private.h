@@ -215,9 +215,9 @@ struct candidate {
 	struct unit unit;
 	struct group sum; /* sum of all groups of the step in progress */
 	uint32_t sum_groups;
-	/* Ring of the last STEP_TOKENS tokens, if the family is or was elected. */
+	/* Ring of the last STEP_TOKENS updates (struct token), if the family is or was elected. */
 	struct token *history;
-	uint64_t tokens; /* number of tokens since the start */
+	uint64_t tokens; /* number of updates that were ever put into history */
 	/* values of `tokens` at the last updates that did not fit the pattern, latest first */
 	uint64_t odd[4];
 	uint32_t regrouped;

@@ -29,9 +29,9 @@
 /* The device is taken to report no completions if none was reported for this time (ns) after a
  * run. */
 #define DEAF_NS 10000000000ull
-/* If other programs run without a run of the elected one, each TAKES_OVER runs it is checked
- * whether one of them ends the steps now. It needs TAKES_UNKNOWN runs if its number of inputs, or
- * that of the elected program, is unknown. */
+/* While the elected program does not run, each TAKES_OVER runs of other programs are followed by a
+ * check whether one of these programs ends the steps now. If the number of inputs of that program
+ * or of the elected one is unknown, that program must have run TAKES_UNKNOWN times. */
 #define TAKES_OVER    8
 #define TAKES_UNKNOWN 64
 /* A program that runs once in every n steps (n > 1) ends the steps, if n was the same this many

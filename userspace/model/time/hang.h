@@ -11,9 +11,10 @@
  *   after a long silence that ended    at least twice the longest one, up to 30 min (an evaluation
  *   by itself                          that cannot be seen)
  *   writing the first checkpoint       at least 420 s
- *   writing another checkpoint         at least 60 s and 5 times the longest one before; from 420 s
- *                                      on, twice the longest one
- *   compiling, before the third step   30 min
+ *   writing another checkpoint         5 times the longest one before, but at most 420 s; at least
+ *                                      60 s, and at least twice the longest one
+ *   compiling                          at least 30 min
+ *   before the third step              30 min
  *   running (a long step), or waiting  at least 600 s
  *   for a child (a compiler)
  *   stopped                            as soon as it is examined: nothing normal explains it

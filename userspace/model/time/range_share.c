@@ -242,7 +242,9 @@ static struct share_loop *share_loop_of(struct range_shares *rs, uint32_t loop)
 	return l;
 }
 
-/* Returns the index of the name among the parts of the loop; adds the name if there is room. */
+/* Returns the index of a range's name in l->name; adds the name if there is room. Returns
+ * SHARE_NAMES (which stands for all other ranges) if there is none, or if the name is
+ * NAME_OTHER. */
 static uint32_t share_loop_part(struct share_loop *l, uint8_t name)
 {
 	if (name == NAME_OTHER)
