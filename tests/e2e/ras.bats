@@ -18,7 +18,8 @@ hang() { # WHAT-RAS-SAYS
 	local ranks
 	background /dev/null "$T/ras.out" "$T/ras.err" python3 "$TOP/tests/servers/ras.py" --port-file "$T/port" --journal "$T/asked" --says "$1"
 	until_true test -s "$T/port"
-	export NCCL_RAS_ADDR=127.0.0.1:$(cat "$T/port")
+	NCCL_RAS_ADDR=127.0.0.1:$(cat "$T/port")
+	export NCCL_RAS_ADDR
 	FAKE_CUDA_1='cuMemcpyHtoDAsync_v2:hang@31' start_job "$FAKE/cuda_train" "journal=$T/journal" ranks=2 steps=53 pace=2000
 	job_line loaded
 	start_watch record --pid "$JOB" --quiet -o "$T/tape" --overhead-budget 0 --export "json:$T/out" --marker sync --hang-after 15s

@@ -204,14 +204,25 @@ static ssize_t ras_talk(int fd, char *ret, size_t cap)
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
+/* Reads the service's answer, and fills ret with its claim about the process. Returns the length of
+ * the claim, 0: none, or -errno. */
+static int ras_hear(int fd, uint32_t pid, char *ret, size_t cap)
+{
+	char *reply = malloc(NCCL_RAS_REPLY_MAX);
+	ssize_t n = reply ? ras_talk(fd, reply, NCCL_RAS_REPLY_MAX) : -ENOMEM;
+
+	if (n >= 0)
+		n = nccl_ras_read(reply, (size_t)n, pid, ret, cap) ? (ssize_t)strlen(ret) : 0;
+	free(reply);
+	return (int)n;
+}
+
 static int ras_ask(int proc, uint32_t pid, char *ret, size_t cap)
 {
 	int environ_fd = openat(proc, "environ", O_RDONLY | O_CLOEXEC), err, fd;
-	char *reply = malloc(NCCL_RAS_REPLY_MAX);
 	struct nccl_ras_address where;
-	ssize_t n;
 
-	if (environ_fd < 0 || !reply)
+	if (environ_fd < 0)
 		return -errno;
 	pid = ras_own_pid(proc, pid);
 	err = ras_join(proc);
@@ -229,13 +240,10 @@ static int ras_ask(int proc, uint32_t pid, char *ret, size_t cap)
 	/* Where the kernel has no such filters, the reply is read without one: no capability is
 	 * left. */
 	confine_calls(CONFINE_READER);
-	n = ras_talk(fd, reply, NCCL_RAS_REPLY_MAX);
-	if (n < 0)
-		return (int)n;
-	return nccl_ras_read(reply, (size_t)n, pid, ret, cap) ? (int)strlen(ret) : 0;
+	return ras_hear(fd, pid, ret, cap);
 }
 
-/* Memory and descriptors go with the process. */
+/* Descriptors go with the process. */
 static _Noreturn void ras_child(int fd, const char *root, const struct ras_request *q)
 {
 	struct ras_answer answer = {.id = q->id};

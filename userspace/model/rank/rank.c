@@ -474,8 +474,7 @@ static int rank_feed_kind(struct rank *r, const struct event *ev, const struct g
 	case GP_KIND_stack:
 		return rank_hang_stack(r, ev);
 	case GP_KIND_ras:
-		rank_hang_claim(r, ev);
-		return 0;
+		return rank_hang_claim(r, ev);
 	case GP_KIND_line:
 		return rank_line(r, ev);
 	case GP_KIND_usage:

@@ -82,7 +82,8 @@ void rank_hang_signal(struct rank *r, const struct signal *s)
 		h->progress_ns = s->ts_ns;
 	h->call.reported_ns = h->sample.reported_ns = h->stack_ns = 0;
 	h->sample.why = GP_WHY_unknown;
-	*h->claim = '\0';
+	if (h->claim)
+		*h->claim = '\0';
 	if (s->kind == SIGNAL_LAUNCH) /* a launch signal does not name its thread */
 		return;
 	h->marked_ns = h->progress_ns;
@@ -146,15 +147,24 @@ int rank_hang_stack(struct rank *r, const struct event *ev)
 	return 0;
 }
 
-void rank_hang_claim(struct rank *r, const struct event *ev)
+int rank_hang_claim(struct rank *r, const struct event *ev)
 {
-	if (ev->rec->ts_ns >= r->hang.progress_ns)
-		event_copy(r->hang.claim, ev->ras->text);
+	struct rank_hang *h = &r->hang;
+
+	if (ev->rec->ts_ns < h->progress_ns)
+		return 0;
+	if (!h->claim)
+		h->claim = calloc(1, GP_RAS_MAX);
+	if (!h->claim)
+		return -ENOMEM;
+	event_text(h->claim, GP_RAS_MAX, ev->ras->text, sizeof(ev->ras->text));
+	return 0;
 }
 
 void rank_hang_free(struct rank_hang *h)
 {
 	free(h->stack);
+	free(h->claim);
 	free(h->reported);
 }
 
@@ -228,7 +238,7 @@ static void hang_evidence(const struct rank *r, uint64_t now_ns, char *out, size
 	}
 	if (at && out[at - 1] != ' ' && (size_t)at < len)
 		at += snprintf(out + at, len - (size_t)at, "; ");
-	if (*h->claim && (size_t)at < len)
+	if (h->claim && *h->claim && (size_t)at < len)
 		at += snprintf(out + at, len - (size_t)at, "NCCL says: %s; ", h->claim);
 	if (rank_hang_is_fresh(&h->call, now_ns) && (size_t)at < len)
 		at += snprintf(out + at, len - (size_t)at, "thread %u has not returned from %s; ",
@@ -476,13 +486,16 @@ void rank_hang_archive(struct archive *a, struct rank_hang *h)
 	archive_fields(a, h, compiles, range, any);
 	rank_hang_seen_archive(a, &h->call);
 	rank_hang_seen_archive(a, &h->sample);
-	archive_fields(a, h, onset_ns, booked_ns, claim);
+	archive_fields(a, h, onset_ns, booked_ns);
 	for (int i = 0; i < RANK_HANGS; i++)
 		archive_fields(a, &h->past[i], from_ns, to_ns);
 	archive_fields(a, h, count, total_ns, stack_ns);
 	h->stack = archive_object(a, h->stack, GP_STACK_MAX);
 	if (h->stack)
 		archive_chars(a, h->stack, GP_STACK_MAX);
+	h->claim = archive_object(a, h->claim, GP_RAS_MAX);
+	if (h->claim)
+		archive_chars(a, h->claim, GP_RAS_MAX);
 	h->reported = archive_object(a, h->reported, sizeof(*h->reported));
 	archive_require(a, h->reported || !h->onset_ns);
 	if (!h->reported)

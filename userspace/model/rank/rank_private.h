@@ -235,8 +235,9 @@ struct rank_hang {
 	/* Python stack of the training thread (GP_STACK_MAX bytes); NULL: no stack was read. */
 	char *stack;
 	uint64_t stack_ns; /* when the stack was read; 0: the stack is not valid any more */
-	/* claim of NCCL's RAS service since the last sign of life; "": none */
-	char claim[GP_RAS_MAX];
+	/* Claim of NCCL's RAS service (GP_RAS_MAX bytes), "" since the last sign of life; NULL:
+	 * there was none. */
+	char *claim;
 };
 
 #define RANK_WORKERS 32
@@ -631,7 +632,7 @@ void rank_hang_seen(struct rank *r, const struct event *ev, const struct gp_prob
 /* Handles a record with the Python stack of a thread. Returns 0 or -ENOMEM. */
 int rank_hang_stack(struct rank *r, const struct event *ev);
 /* Takes what NCCL's RAS service says. */
-void rank_hang_claim(struct rank *r, const struct event *ev);
+int rank_hang_claim(struct rank *r, const struct event *ev);
 void rank_hang_free(struct rank_hang *h);
 /* Checks whether the process hangs. Call once a second. */
 void rank_hang_tick(struct rank *r, uint64_t now_ns);
