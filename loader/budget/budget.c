@@ -311,7 +311,7 @@ static uint64_t budget_faded_ns(const struct budget *b, const struct unit *u, ui
 	return held_ns >> (halvings < FADE_SHIFT ? halvings : FADE_SHIFT);
 }
 
-/* Returns true when the group is detached at level from and attached at level to. */
+/* Returns true if the group's probes are detached at level `from`, but attached at level `to`. */
 static bool budget_group_returns(enum gp_group group, enum budget_level from, enum budget_level to)
 {
 	enum budget_level away = group == GP_GROUP_bulk ? BUDGET_NO_BULK : BUDGET_NO_CONFIRM;

@@ -67,7 +67,7 @@ int probe_names_new(struct probe_names **ret, const struct probe_table *t)
 	}
 	if (err == -E2BIG) /* use the prefixes added so far */
 		log_warn(
-			"libraries: more than %d different beginnings of names: gp-bpf node does not find processes by the remaining libraries",
+			"probe files: the names of their libraries have more than %d different prefixes; gp-bpf node does not notice processes that use only the remaining libraries",
 			GP_PREFIXES_MAX);
 	*ret = n;
 	return 0;

@@ -350,7 +350,7 @@ static int statement_unreadable(struct store *st, const char *what)
 {
 	if (!st->unreadable++)
 		log_warn(
-			"%s: cannot read the %s in a row: damaged, or written by a newer gp-bpf; they count as 0",
+			"store %s: the %s of a row are damaged, or were written by a newer gp-bpf; they count as 0",
 			st->path, what);
 	return 0;
 }

@@ -60,7 +60,7 @@ struct discover {
 	uint64_t debt_ns, debt_at_ns;
 	struct user users[USERS_MAX];
 	size_t nusers;
-	/* Open /proc while gVisor sandboxes are being counted, otherwise NULL. */
+	/* The folder /proc while gVisor sandboxes are counted; NULL: no count is in progress. */
 	DIR *gvisor;
 	uint64_t gvisor_ns; /* begin of the last count of gVisor sandboxes */
 	uint32_t gvisor_count;

@@ -61,7 +61,7 @@ struct library_sums {
 struct library_phase {
 	int64_t start; /* when the open phase started; GOODPUT_UNKNOWN: no phase is open */
 	goodput_wide sum;
-	struct goodput_range *spans; /* all phases; needed only for the elastic calculator */
+	struct goodput_range *spans; /* all phases; kept only if the calculation is elastic */
 	size_t count, room;
 };
 
@@ -92,7 +92,7 @@ struct library_exclusion {
 };
 
 struct library_calc {
-	bool elastic;
+	bool elastic; /* as the library's calculator for jobs that change their size */
 	bool (*scale_up)(void *ctx, uint32_t name);
 	void *ctx;
 	struct goodput_dict steps; /* time of each step of the open segment, in ticks */

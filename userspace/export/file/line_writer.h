@@ -63,10 +63,10 @@ struct line_writer_stats {
 };
 void line_writer_stats(const struct line_writer *w, struct line_writer_stats *ret);
 
-/* Saves the lines that were not written yet, and the number of lines dropped after them. If a is
- * read, w must have been opened just now with `append`: restores these lines, except those that the
- * predecessor wrote after saving them. headed: the file is new and its first line was added
- * already. */
+/* Writes to the archive, or reads from it, the lines that are not in the file yet and the number of
+ * lines dropped after them. When reading, w must just have been opened with `append`; lines that
+ * the predecessor wrote to the file after it saved are not read. headed: the file is new and its
+ * first line was added already. */
 void line_writer_archive(struct line_writer *w, struct archive *a, bool headed);
 /* Counts `lines` lines after the last one as lost for good. */
 void line_writer_missed(struct line_writer *w, uint64_t lines);

@@ -214,8 +214,9 @@ static uint64_t phase_earlier_ns(uint64_t a_ns, uint64_t b_ns)
 	return !a_ns || (b_ns && b_ns < a_ns) ? b_ns : a_ns;
 }
 
-/* Returns the end of the evaluation. It ends earlier than end_ns if a checkpoint came after its
- * last batch, or a named range that came after none of its other batches. */
+/* Returns the end of the evaluation: the start of the first checkpoint after its last batch, or of
+ * the first named range after it, or end_ns, whichever is earliest. Ranges that also followed
+ * earlier batches are part of the evaluation, and do not end it. */
 static uint64_t phase_eval_end_ns(const struct phase_thread *t, uint64_t end_ns)
 {
 	uint64_t ns = phase_earlier_ns(t->before.save_ns, t->ranged <= 1 ? t->before.range_ns : 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_unit.c - rules I and F: how many updates make one step of the author's loop.
+/* step_unit.c - how many updates make one step of the author's loop (rules I and F of step.h).
  *
  * The input is a token for each update: the optimizer's class, the identity of its parameters, and
  * whether a batch was fetched since the previous update. A plain loop repeats one token. A GAN that
@@ -250,8 +250,9 @@ static void unit_period_body(const struct unit_input *in, uint32_t from, uint32_
 	}
 }
 
-/* Applies rule F to the period of p tokens that begins at tokens[from]: finds how many of its
- * groups make a step. */
+/* Decides how many updates of the period (p tokens from tokens[from] on) make a step: all, if one
+ * batch is fetched in it or each optimizer occurs once; else those of the leading optimizer, or
+ * one, which is ambiguous. */
 static void unit_decide(const struct unit_input *in, uint32_t from, uint32_t p, bool by_class,
 			struct unit *ret)
 {
