@@ -350,14 +350,32 @@ static void archived(void **state)
 	buffer_free(&bytes);
 }
 
+/* Waits that were measured go before sleeps that another busy thread may explain. */
+static void measured_waits(void **state)
+{
+	struct time_causes l = {.lost_ns = 100};
+
+	(void)state;
+	l.ns[TIME_CAUSE_cpu_contention] = 40;
+	l.ns[TIME_CAUSE_disk] = 30;
+	l.ns[TIME_CAUSE_unknown] = 30;
+	time_cause_add_wait(&l, TIME_CAUSE_straggler, 50);
+	assert_int_equal(l.ns[TIME_CAUSE_straggler], 50);
+	assert_int_equal(l.ns[TIME_CAUSE_cpu_contention], 20);
+	assert_int_equal(l.ns[TIME_CAUSE_disk], 30);
+	assert_int_equal(l.ns[TIME_CAUSE_unknown], 0);
+	time_cause_add_wait(&l, TIME_CAUSE_straggler, 50);
+	assert_int_equal(l.ns[TIME_CAUSE_straggler], 70);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	static const struct CMUnitTest tests[] = {
-		T(seconds_add_up),  T(hole),	   T(begins_to_train), T(ring_keeps_the_last),
-		T(other_threads),   T(contention), T(quota),	       T(as_before),
-		T(memory_and_disk), T(too_little), T(loader),	       T(hostile),
-		T(archived),
+		T(seconds_add_up),  T(hole),	       T(begins_to_train), T(ring_keeps_the_last),
+		T(other_threads),   T(contention),     T(quota),	   T(as_before),
+		T(memory_and_disk), T(too_little),     T(loader),	   T(hostile),
+		T(archived),	    T(measured_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

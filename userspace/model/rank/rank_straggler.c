@@ -123,8 +123,8 @@ void rank_straggler_causes(const struct rank *r, struct rank_slow *slow,
 		slow->late_ns = 0;
 	}
 	if (slow->causes.lost_ns)
-		time_cause_add(&slow->causes, TIME_CAUSE_straggler,
-			       smaller_of(slow->late_ns, rank_straggler_waits(v)));
+		time_cause_add_wait(&slow->causes, TIME_CAUSE_straggler,
+				    smaller_of(slow->late_ns, rank_straggler_waits(v)));
 }
 
 void rank_straggler_evidence(const struct rank_slow *slow, char *out, size_t len)

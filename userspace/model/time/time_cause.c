@@ -106,6 +106,15 @@ void time_cause_add(struct time_causes *l, enum time_cause c, uint64_t ns)
 	l->ns[c] += take_up_to(&l->ns[TIME_CAUSE_unknown], ns);
 }
 
+void time_cause_add_wait(struct time_causes *l, enum time_cause c, uint64_t ns)
+{
+	uint64_t before_ns = l->ns[c];
+
+	time_cause_add(l, c, ns);
+	l->ns[c] += take_up_to(&l->ns[TIME_CAUSE_cpu_contention],
+			       more_than(ns, l->ns[c] - before_ns));
+}
+
 double time_cause_share(const struct time_causes *l, enum time_cause c)
 {
 	return l->lost_ns ? (double)l->ns[c] / (double)l->lost_ns : 0;

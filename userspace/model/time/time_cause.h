@@ -62,6 +62,9 @@ void time_cause_slower(struct time_causes *ret, const struct resource_sums *befo
 		       uint64_t before_ns, const struct resource_sums *after, uint64_t after_ns);
 /* Adds time that a cause explains, at most what is unexplained so far. */
 void time_cause_add(struct time_causes *l, enum time_cause c, uint64_t ns);
+/* Likewise for waits that were measured in each step: if too little is unexplained, takes the rest
+ * from cpu_contention, which also counts time in which the training thread sleeps. */
+void time_cause_add_wait(struct time_causes *l, enum time_cause c, uint64_t ns);
 /* Returns the cause that explains most, if it explains at least 30 %; else TIME_CAUSE_unknown. */
 enum time_cause time_cause_main(const struct time_causes *l);
 /* Returns the share of the lost time, 0 to 1, that a cause explains. */
