@@ -233,6 +233,7 @@ static void lacks(void **state)
 		{TIME_CAUSE_memory_pressure, 0.1, VERDICT_memory_pressure},
 		{TIME_CAUSE_disk, 0.1, VERDICT_disk},
 		{TIME_CAUSE_garbage_collection, 0.05, VERDICT_garbage_collection},
+		{TIME_CAUSE_interpreter_lock, 0.1, VERDICT_interpreter_lock},
 		{TIME_CAUSE_own_code, 0.1, VERDICT_own_code},
 	};
 	struct verdict_facts f = steady();

@@ -464,6 +464,7 @@ void verdict_find(struct verdicts *ret, const struct verdict_facts *f)
 	verdict_lack(ret, f, VERDICT_disk, TIME_CAUSE_disk, LACK_MIN);
 	verdict_lack(ret, f, VERDICT_garbage_collection, TIME_CAUSE_garbage_collection, COST_MIN);
 	verdict_lack(ret, f, VERDICT_own_code, TIME_CAUSE_own_code, OWN_CODE_MIN);
+	verdict_lack(ret, f, VERDICT_interpreter_lock, TIME_CAUSE_interpreter_lock, LACK_MIN);
 	verdict_blocked(ret, f);
 	verdict_bucket(ret, f, VERDICT_other, f->ns[BUCKET_OTHER], OTHER_MIN,
 		       "belongs to no step and has no known kind",

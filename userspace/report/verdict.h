@@ -36,6 +36,7 @@ struct report_document; /* document.h */
 	X(disk, "disk")                                                                            \
 	X(garbage_collection, "garbage collection")                                                \
 	X(own_code, "own code")                                                                    \
+	X(interpreter_lock, "interpreter lock")                                                    \
 	X(blocked, "blocked")                                                                      \
 	X(other, "other")                                                                          \
 	X(steady, "steady")                                                                        \

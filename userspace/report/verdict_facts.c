@@ -12,6 +12,8 @@
 #define STARTUP_RUN_NS 600000000000ull
 /* An older examination is ignored, because it does not describe the present. */
 #define EXAMINED_NS 60000000000ull
+/* A slowdown that was not reported yet is a finding after this time. */
+#define SLOW_LEAST_NS 10000000000ull
 
 static void verdict_facts_time(struct verdict_facts *f, const struct ledger_view *l)
 {
@@ -42,11 +44,13 @@ static void verdict_facts_loop(struct verdict_facts *f, const struct loop_view *
 	f->phase_ns[PHASE_COUNT] = (double)text_phase_rest_ns(l) / (double)l->time.count;
 }
 
-static void verdict_facts_slow(struct verdict_facts *f, const struct loop_view *l, int rank)
+static void verdict_facts_slow(struct verdict_facts *f, const struct snapshot *s,
+			       const struct loop_view *l, int rank)
 {
 	const struct change_view *c = &l->change;
 
-	if (!c->slow || !l->slow_alarm || !c->before_ns || f->slow.now)
+	if (!c->slow || !c->before_ns || f->slow.now ||
+	    (!l->slow_alarm && more_than(s->mono_ns, c->onset_ns) < SLOW_LEAST_NS))
 		return;
 	f->slow.now = true;
 	f->slow.rank = rank;
@@ -126,6 +130,7 @@ static void verdict_facts_lack(struct verdict_facts *f, const struct rank_view *
 	char detail[160] = "";
 
 	verdict_facts_share(f, TIME_CAUSE_garbage_collection, r->collect_share, rank, "");
+	verdict_facts_share(f, TIME_CAUSE_interpreter_lock, r->locked_share, rank, "");
 	verdict_facts_share(f, TIME_CAUSE_own_code, r->else_lines[0].share, rank,
 			    r->else_lines[0].line);
 	if (!s->covered_ns)
@@ -176,7 +181,7 @@ static void verdict_facts_trouble(struct verdict_facts *f, const struct snapshot
 		snprintf(f->straggler.phase, sizeof(f->straggler.phase), "%s", r->straggle.phase);
 	}
 	for (uint32_t i = 0; i < r->nloops; i++)
-		verdict_facts_slow(f, &r->loops[i], rank);
+		verdict_facts_slow(f, s, &r->loops[i], rank);
 }
 
 void verdict_facts_of_rank(struct verdict_facts *ret, const struct snapshot *s,

@@ -133,6 +133,8 @@ struct rank_view { /* a process that runs or ran a training loop, or that the us
 	/* Share of the last minute in which the training thread was in a data loader; set only if
 	 * no loop is slow, for jobs whose waits for input no probe reports. */
 	double input_share;
+	/* Likewise, share in which it waited for the interpreter's lock. */
+	double locked_share;
 	/* The process's accelerator, according to the last record about it. */
 	struct device_view device;
 	/* The last examination of the training thread; NULL: there was none. */

@@ -203,6 +203,7 @@ void rank_line_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret
 	if (last.n >= SHARE_SAMPLES) {
 		ret->collect_share = (double)last.collect_ns / (double)last.ns;
 		ret->input_share = (double)last.input_ns / (double)last.ns;
+		ret->locked_share = (double)last.locked_ns / (double)last.ns;
 	}
 	if (room <= ELSE_MIN)
 		return;
