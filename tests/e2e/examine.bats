@@ -72,21 +72,27 @@ slow() { grep -qs '"kind":"fail_slow"' "$T/out"; }
 	jq -c 'select(.type == "health")' "$T/again" | cmp - "$T/health"
 }
 
-@test "a server that answers slowly: its address is named, and the cause is the network" {
-	need_program python3
+# A server that answers each byte, SECONDS late while FILE is there; descriptor 7 is connected to it.
+start_server() { # SECONDS FILE
 	python3 -c '
 import os, socket, sys, time
 listener = socket.create_server(("127.0.0.1", 0))
 print(listener.getsockname()[1], flush=True)
 client, _ = listener.accept()
 while client.recv(1):
-    if os.path.exists(sys.argv[1]):
-        time.sleep(0.03)
+    end = time.monotonic() + float(sys.argv[1])
+    while os.path.exists(sys.argv[2]) and time.monotonic() < end:
+        time.sleep(0.01)
     client.send(b"x")
-' "$T/slow" >"$T/port" &
+' "$1" "$2" >"$T/port" &
 	SERVER=$!
 	until_true test -s "$T/port"
 	exec 7<>"/dev/tcp/127.0.0.1/$(cat "$T/port")"
+}
+
+@test "a server that answers slowly: its address is named, and the cause is the network" {
+	need_program python3
+	start_server 0.03 "$T/slow"
 	start_slow_job ask=7 work=10000
 	touch "$T/slow"
 	READY_S=100 until_true examined
@@ -100,19 +106,7 @@ while client.recv(1):
 
 @test "a server that does not answer any more: the evidence of the hang says what the thread waits for" {
 	need_program python3
-	python3 -c '
-import os, socket, sys, time
-listener = socket.create_server(("127.0.0.1", 0))
-print(listener.getsockname()[1], flush=True)
-client, _ = listener.accept()
-while client.recv(1):
-    while os.path.exists(sys.argv[1]):
-        time.sleep(0.1)
-    client.send(b"x")
-' "$T/stop" >"$T/port" &
-	SERVER=$!
-	until_true test -s "$T/port"
-	exec 7<>"/dev/tcp/127.0.0.1/$(cat "$T/port")"
+	start_server 1000 "$T/stop"
 	HANG_AFTER=(--hang-after 20s)
 	start_slow_job ask=7 work=10000
 	touch "$T/stop"

@@ -657,7 +657,7 @@ void model_unexplained(const struct model *m, bool all, model_trainer_fn *fn, vo
 		tid = all && rank_trainer(r) ? rank_thread(r) : 0;
 		if (tid || (!all && rank_unexplained(r, m->now_ns, &tid)))
 			fn(ctx, rank_member(r)->pid, tid);
-		if (tid && all ? rank_starved(r, m->now_ns) : rank_workers_due(r, m->now_ns))
+		if (all ? rank_starved(r, m->now_ns) : rank_workers_due(r, m->now_ns))
 			model_starved_children(m, r, model_worker, &workers, 0);
 	}
 }

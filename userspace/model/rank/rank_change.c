@@ -56,10 +56,6 @@ static void change_evidence(const struct change_view *v, const struct time_cause
 
 /* If fewer seconds than this were measured (ns), it is unknown what the process generally lacks. */
 #define LACKED_LEAST_NS 8000000000ull
-/* A slowdown is compared with the USUAL_NS before its onset. The last ONSET_NS are skipped, because
- * the onset is not known exactly. */
-#define USUAL_NS 60000000000ull
-#define ONSET_NS 1000000000ull
 
 /* A slowdown is reported when it has lasted for SLOW_NS and cost SLOW_PPM of the time since it
  * began, unless the user set other limits. A slowdown that ends before counts as a burst. */
@@ -93,7 +89,8 @@ void rank_lacked(const struct rank *r, uint64_t now_ns, struct resource_sums *re
 	}
 	if (!r->resource || !r->alive || !from_ns)
 		return;
-	resource_between(r->resource, larger_of(from_ns, more_than(now_ns, USUAL_NS)), now_ns, ret);
+	resource_between(r->resource, larger_of(from_ns, more_than(now_ns, RANK_USUAL_NS)), now_ns,
+			 ret);
 	if (ret->covered_ns < LACKED_LEAST_NS)
 		ret->covered_ns = 0;
 }
@@ -118,11 +115,13 @@ static void change_begin(struct rank *r, struct rank_loop *lp, const struct chan
 			    (int64_t)(v->noticed_step - v->onset_step + 1);
 	lp->slow->all_lost_ns = lp->slow->lost_ns;
 	if (r->resource)
-		resource_between(r->resource, onset_ns > USUAL_NS ? onset_ns - USUAL_NS : 0,
-				 onset_ns > ONSET_NS ? onset_ns - ONSET_NS : 0, &lp->slow->usual);
+		resource_between(
+			r->resource, onset_ns > RANK_USUAL_NS ? onset_ns - RANK_USUAL_NS : 0,
+			onset_ns > RANK_ONSET_NS ? onset_ns - RANK_ONSET_NS : 0, &lp->slow->usual);
 	if (r->input)
-		input_waits_between(r->input, onset_ns > USUAL_NS ? onset_ns - USUAL_NS : 0,
-				    onset_ns > ONSET_NS ? onset_ns - ONSET_NS : 0,
+		input_waits_between(r->input,
+				    onset_ns > RANK_USUAL_NS ? onset_ns - RANK_USUAL_NS : 0,
+				    onset_ns > RANK_ONSET_NS ? onset_ns - RANK_ONSET_NS : 0,
 				    &lp->slow->usual.input);
 	rank_line_usual(r, onset_ns, &lp->slow->usual_lines);
 	rank_device_usual(r, onset_ns, &lp->slow->usual_device);

@@ -5,10 +5,6 @@
 
 #include "userspace/base/number.h"
 
-/* A slowdown is compared with the USUAL_NS before its onset. The last ONSET_NS are skipped, because
- * the onset is not known exactly. */
-#define USUAL_NS 60000000000ull
-#define ONSET_NS 1000000000ull
 /* An error may be the cause of a slowdown if it occurs at most this long (ns) before or after the
  * onset. */
 #define ERROR_NS 5000000000ull
@@ -44,8 +40,8 @@ void rank_device_usual(const struct rank *r, uint64_t onset_ns, struct device_su
 {
 	*ret = (struct device_sums){0};
 	if (r->device)
-		device_clock_between(r->device, more_than(onset_ns, USUAL_NS),
-				     more_than(onset_ns, ONSET_NS), ret);
+		device_clock_between(r->device, more_than(onset_ns, RANK_USUAL_NS),
+				     more_than(onset_ns, RANK_ONSET_NS), ret);
 }
 
 static void rank_device_since(const struct rank *r, const struct change_view *v, uint64_t now_ns,

@@ -6,11 +6,6 @@
 
 #include "userspace/base/number.h"
 
-/* Length (ns) of two spans: the one before a slowdown with which the slowdown is compared, and the
- * last one, whose lines are shown. */
-#define USUAL_NS 60000000000ull
-/* This span (ns) directly before the onset is skipped, because the onset is not known exactly. */
-#define ONSET_NS 1000000000ull
 /* Lines are shown only if more than this share of the time is in no phase. */
 #define ELSE_MIN 0.2
 /* A loop may be slow if its last steps, SUSPECT_NS (ns) in all, took SUSPECT_TIMES as long as
@@ -119,8 +114,8 @@ void rank_line_usual(const struct rank *r, uint64_t onset_ns, struct lines_sums 
 {
 	*ret = (struct lines_sums){0};
 	if (r->lines)
-		lines_between(r->lines->lines, more_than(onset_ns, USUAL_NS),
-			      more_than(onset_ns, ONSET_NS), false, ret);
+		lines_between(r->lines->lines, more_than(onset_ns, RANK_USUAL_NS),
+			      more_than(onset_ns, RANK_ONSET_NS), false, ret);
 }
 
 /* Returns by how much a step grew in phases in which the thread waits or compiles. */
@@ -168,7 +163,7 @@ void rank_line_step(struct rank *r, const struct fact_step *fs)
 
 	if (!ls || !fs->phases_known)
 		return;
-	if (fs->step.end_ns - ls->half_ns >= USUAL_NS / 2) {
+	if (fs->step.end_ns - ls->half_ns >= RANK_USUAL_NS / 2) {
 		ls->step_ns[1] = ls->step_ns[0];
 		ls->else_ns[1] = ls->else_ns[0];
 		ls->step_ns[0] = ls->else_ns[0] = 0;
@@ -199,7 +194,7 @@ void rank_line_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret
 		if (change_before_ns(r->loops[i]->change))
 			return;
 	}
-	lines_between(ls->lines, more_than(now_ns, USUAL_NS), now_ns, false, &last);
+	lines_between(ls->lines, more_than(now_ns, RANK_USUAL_NS), now_ns, false, &last);
 	if (last.n >= SHARE_SAMPLES) {
 		ret->collect_share = (double)last.collect_ns / (double)last.ns;
 		ret->input_share = (double)last.input_ns / (double)last.ns;

@@ -107,6 +107,12 @@ struct rank_done { /* a finished step, kept to find the last step that a checkpo
 	uint64_t goodput_ns;
 };
 
+/* Causes of a slowdown are found by a comparison with the time RANK_USUAL_NS before its onset, less
+ * the last RANK_ONSET_NS, as the onset is not known exactly. Shares of the present are those of the
+ * last RANK_USUAL_NS. */
+#define RANK_USUAL_NS 60000000000ull
+#define RANK_ONSET_NS 1000000000ull
+
 struct rank_slow { /* the present slowdown of a loop; if there is none, the last one */
 	/* what the process lacked before the slowdown (a CPU, memory...) */
 	struct resource_sums usual;
