@@ -23,6 +23,34 @@ teardown() { e2e_teardown; }
 	kill "$JOB"
 }
 
+need_examinations() { "$GP_BPF" check | grep -q 'tp_btf *yes' || cannot "the kernel lacks feature tp_btf"; }
+
+@test "a loop that sleeps in each step: what blocks it" {
+	need_probes
+	need_examinations
+	start_job "$TRAIN" load pace=20000 steps=3000
+	run -0 --separate-stderr "$GP_BPF" explain --pid "$JOB" --for 12s --json
+	jq -e '.jobs[0] | (.verdicts | any(.verdict == "blocked" and .share > 0.5 and (.text | contains("sleeps for a time"))))
+		and (.ranks[0].examined | .asleep_ns.sleep > 0.5 * (.to_ns - .from_ns))' <<<"$output" || { echo "$output" >&2; return 1; }
+	kill "$JOB"
+}
+
+# Its torch has no probe for waits for input: samples of the Python stack show them.
+@test "loader workers that wait for a server, with torch 1.13: the server is named" {
+	need_probes
+	need_examinations
+	python_debian
+	touch "$T/go"
+	start_job nice -n -20 "$PY" "$TOP/tests/workloads/loader.py" network 2 "$T/go"
+	job_line ready
+	run -0 --separate-stderr "$GP_BPF" explain --pid "$JOB" --for 25s --json
+	job_end
+	jq -e '.jobs[0] | (.verdicts | any(.verdict == "input_bound" and (.text | contains("waiting for the network"))
+			and (.evidence | test("a loader worker waits for a network socket \\(127.0.0.1:[0-9]+\\)"))))
+		and (.ranks[0].worker_examined.waits[0] | .wait == "network" and (.target | startswith("127.0.0.1:")))' <<<"$output" ||
+		{ echo "$output" >&2; return 1; }
+}
+
 @test "a process that does not train: that is said" {
 	need_probes
 	sleep 30 3>&- &
