@@ -561,6 +561,10 @@ struct gp_line {
 	char file[48];	   /* base name of the innermost file of the user's own code */
 	char function[48]; /* function in that file */
 	char inner_file[48], inner_function[48]; /* of the innermost call of any code */
+	/* With GP_LINE_LOCKED: the thread that holds the interpreter's lock, and its line in the
+	 * user's own code; 0: unknown */
+	__u32 holder, holder_line;
+	char holder_file[48], holder_function[48];
 };
 /* Activity of the thread of a gp_line */
 enum gp_line_state {
@@ -784,7 +788,7 @@ _Static_assert(sizeof(struct gp_pressure) == 40, "ABI");
 _Static_assert(sizeof(struct gp_stack) == 208, "ABI");
 _Static_assert(sizeof(struct gp_input) == 112, "ABI");
 _Static_assert(sizeof(struct gp_ras) == 200, "ABI");
-_Static_assert(sizeof(struct gp_line) == 216, "ABI");
+_Static_assert(sizeof(struct gp_line) == 320, "ABI");
 _Static_assert(sizeof(struct gp_examined) == 416, "ABI");
 _Static_assert(sizeof(struct gp_waited) == 160, "ABI");
 _Static_assert(sizeof(struct gp_instead) == 128, "ABI");

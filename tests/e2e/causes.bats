@@ -203,3 +203,18 @@ line_of() { # text
 	lost_by interpreter_lock 0.4
 	jq -se 'map(select(.kind == "recovered")) | .[0] | .why == "interpreter_lock" and (.causes | all(.cause != "own_code"))' "$T/health"
 }
+
+@test "another thread saves a checkpoint: its line, and the cause is the checkpoint" {
+	own_code save
+	lost_by checkpoint 0.4
+	jq -se --arg line "own_code.py:$(line_of '# SAVES') in save()" '
+		map(select(.kind == "recovered")) | .[0] | .why == "checkpoint" and (.evidence | contains("lock at " + $line))
+		and (.causes[] | select(.cause == "checkpoint").line == $line)' "$T/health"
+}
+
+@test "another thread has a lock: no cause, but the line that waits for it" {
+	own_code held
+	jq -se --arg line "own_code.py:$(line_of '# WAITS') in inject()" '
+		map(select(.kind == "recovered")) | .[0] | .why == "unknown" and (.evidence | contains("unexplained, it waits at " + $line))
+		and (.causes | all(.cause == "unknown" or .share < 0.3)) and (.causes[] | select(.cause == "unknown").line == $line)' "$T/health"
+}

@@ -62,7 +62,7 @@ static void samples(unsigned n, struct gp_line l, unsigned share)
 		}
 		now_ns += 100 * MS;
 		one.at_ns = now_ns;
-		lines_add(lines, now_ns, &one);
+		lines_add(lines, now_ns, &one, false);
 	}
 }
 
@@ -214,6 +214,54 @@ static void locked(void **state)
 	assert_int_equal(g.own_ns + g.collect_ns, 0);
 }
 
+/* The line is that of the thread that has the lock; its time is another cause if it saves. */
+static void locked_by_another(void **state)
+{
+	struct gp_line l = at("train.py", 31, "step");
+	struct lines_sums sums;
+	struct lines_top most;
+
+	(void)state;
+	l.state = GP_LINE_WAITS;
+	l.flags = GP_LINE_LOCKED;
+	l.holder_line = 52;
+	snprintf(l.holder_file, sizeof(l.holder_file), "saver.py");
+	snprintf(l.holder_function, sizeof(l.holder_function), "save");
+	samples(30, l, 100);
+	l.at_ns = now_ns;
+	for (int i = 0; i < 25; i++)
+		lines_add(lines, now_ns, &l, true);
+	lines_between(lines, 0, now_ns + 1, true, &sums);
+	assert_int_equal(sums.locked_ns, 30 * 100 * MS);
+	assert_int_equal(sums.saved_ns, 25 * 100 * MS);
+	assert_int_equal(sums.count, 0); /* it is not the thread's own time */
+	lines_most(lines, LINES_SAVED, 0, now_ns + 1, &most);
+	assert_string_equal(most.line, "saver.py:52 in save()");
+	assert_true(most.share == 1);
+	lines_most(lines, LINES_LOCKED, 0, now_ns + 1, &most);
+	assert_string_equal(most.line, "saver.py:52 in save()");
+	lines_most(lines, LINES_WAITS, 0, now_ns + 1, &most);
+	assert_string_equal(most.line, "");
+}
+
+static void waits(void **state)
+{
+	struct gp_line l = at("train.py", 31, "step");
+	struct lines_top most;
+
+	(void)state;
+	l.state = GP_LINE_WAITS;
+	l.flags = GP_LINE_OWN;
+	samples(30, l, 100);
+	l.line = 32;
+	samples(10, l, 100);
+	lines_most(lines, LINES_WAITS, 0, now_ns + 1, &most);
+	assert_string_equal(most.line, "train.py:31 in step()");
+	assert_true(most.share == 0.75);
+	lines_most(lines, LINES_WAITS, now_ns + 1, now_ns + 2, &most);
+	assert_string_equal(most.line, "");
+}
+
 /* A thread that holds the lock does not wait for it. */
 static void locked_by_itself(void **state)
 {
@@ -280,18 +328,18 @@ static void hostile(void **state)
 
 	(void)state;
 	memset(&l, 0xff, sizeof(l));
-	lines_add(lines, now_ns, &l);
+	lines_add(lines, now_ns, &l, false);
 	l.at_ns = now_ns - 11 * S;
 	l.span_us = 1;
-	lines_add(lines, now_ns, &l);
+	lines_add(lines, now_ns, &l, false);
 	l.at_ns = now_ns;
 	l.span_us = UINT32_MAX;
-	lines_add(lines, now_ns, &l);
+	lines_add(lines, now_ns, &l, false);
 	l.span_us = 0;
-	lines_add(lines, now_ns, &l);
+	lines_add(lines, now_ns, &l, false);
 	assert_int_equal(lines_count(lines), 0);
 	l.span_us = 1;
-	lines_add(lines, now_ns, &l);
+	lines_add(lines, now_ns, &l, false);
 	assert_int_equal(lines_count(lines), 1);
 	for (uint32_t i = 1; i < 5000; i++)
 		samples(1, at("a.py", i, "f"), 100);
@@ -338,9 +386,9 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	static const struct CMUnitTest tests[] = {
-		T(new_line),  T(module),  T(several_lines), T(nothing_sure),	 T(not_own),
-		T(collector), T(loader),  T(locked),	    T(locked_by_itself), T(top),
-		T(last),      T(hostile), T(archived),
+		T(new_line),	     T(module), T(several_lines), T(nothing_sure),	T(not_own),
+		T(collector),	     T(loader), T(locked),	  T(locked_by_another), T(waits),
+		T(locked_by_itself), T(top),	T(last),	  T(hostile),		T(archived),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

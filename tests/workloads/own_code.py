@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps that take longer for a while, at a line that is known: own_code.py KIND [FILE]
 
-KIND: sleep, loop, collect or lock (another thread computes); none stays as fast as it is. FILE: gets the line of the injected code.
+KIND: sleep, loop, collect, lock (another thread computes), save (another thread saves checkpoints) or held (another thread has a lock); none stays as fast as it is. FILE: gets the line of the injected code.
 Times in seconds: 14 as usual, 12 slow, 8 as usual."""
 
 import gc
 import sys
+import tempfile
 import threading
 import time
 
@@ -45,6 +46,23 @@ def compute():
             time.sleep(0.01)
 
 
+def save():
+    with tempfile.TemporaryDirectory() as folder:
+        while True:
+            if slow:
+                torch.save(state, f"{folder}/state.pt")  # SAVES
+            else:
+                time.sleep(0.01)
+
+
+def hold():
+    while True:
+        if slow:
+            with lock:
+                time.sleep(0.03)
+        time.sleep(0.001)
+
+
 def inject(n):
     if kind == "sleep":
         time.sleep(0.03)  # HERE
@@ -52,7 +70,10 @@ def inject(n):
         count(n)
     elif kind == "collect":
         gc.collect()
-    elif kind == "lock":
+    elif kind == "held":
+        with lock:  # WAITS
+            pass
+    elif kind in ("lock", "save"):
         for _ in range(5):
             time.sleep(0)  # gives the lock away
 
@@ -69,8 +90,11 @@ def step(slow, n):
 
 n = iterations(0.03)
 slow = False
-if kind == "lock":
-    threading.Thread(target=compute, daemon=True).start()
+state = {f"layer{i}": [float(k) for k in range(200)] + [torch.zeros(1)] for i in range(400)}
+lock = threading.Lock()
+other = {"lock": compute, "save": save, "held": hold}.get(kind)
+if other:
+    threading.Thread(target=other, daemon=True).start()
 begin = time.monotonic()
 while time.monotonic() - begin < 34:
     slow = 14 <= time.monotonic() - begin < 26

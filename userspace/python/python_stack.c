@@ -375,6 +375,7 @@ static void python_thread_read(struct python_process *p, const struct python_sta
 			       struct python_thread *t)
 {
 	t->holds_gil = s->address == s->holder;
+	t->holder = s->holder;
 	if (!t->holds_gil)
 		python_lock(p, s, t);
 	t->collects = t->holds_gil && python_collects(p, s);
@@ -476,4 +477,19 @@ int python_dump_thread(struct python_process *p, pid_t tid, struct python_thread
 	if (err == -ENOENT)
 		snprintf(why, PYTHON_WHY_MAX, "no Python thread %d", (int)tid);
 	return err;
+}
+
+bool python_dump_holder(struct python_process *p, struct python_thread *t)
+{
+	uint64_t holder = t->holds_gil ? 0 : t->holder;
+	pid_t waits = t->tid;
+
+	memset(t, 0, offsetof(struct python_thread, frames));
+	if (!holder)
+		return false;
+	python_thread_identify(p, holder, t);
+	if (!t->tid || t->tid == waits)
+		return false;
+	python_thread_frames(p, holder, t);
+	return true;
 }

@@ -39,6 +39,9 @@ struct python_thread {
 	/* If the thread does not hold the lock: memory from lock_at to below lock_end contains the
 	 * futexes of that lock. 0: unknown */
 	uint64_t lock_at, lock_end;
+	/* Address of the PyThreadState of the thread that held the lock, for python_dump_holder();
+	 * 0: none did */
+	uint64_t holder;
 	bool torn;	  /* the stack changed at each attempt: frames may not belong together */
 	bool cut;	  /* there are more frames than PYTHON_FRAMES_MAX */
 	uint32_t nframes; /* 0: no Python code runs in this thread */
@@ -68,5 +71,9 @@ int python_dump(struct python_process *p, struct python_thread *threads, size_t 
  * python_dump(). */
 int python_dump_thread(struct python_process *p, pid_t tid, struct python_thread *ret,
 		       char why[PYTHON_WHY_MAX]);
+
+/* Replaces *t, which the last call has read, by the thread that held the global interpreter lock
+ * then. Returns false if no other thread held it, or if that thread cannot be read. */
+bool python_dump_holder(struct python_process *p, struct python_thread *t);
 
 #endif

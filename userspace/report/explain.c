@@ -85,8 +85,9 @@ static void explain_slow_wait(struct canvas *c, const char *what, const char *na
 		   clock_duration(worst, sizeof(worst), worst_ns));
 }
 
+/* waits_at: line at which the thread waits most often, or NULL. */
 static void explain_examination(struct canvas *c, const char *label, const struct examination *e,
-				int rank)
+				int rank, const struct lines_top *waits_at)
 {
 	char text[400], took[WORD_MAX];
 
@@ -94,6 +95,12 @@ static void explain_examination(struct canvas *c, const char *label, const struc
 	if (rank >= 0)
 		canvas_put(c, STYLE_PLAIN, "rank %d ", rank);
 	canvas_put(c, STYLE_PLAIN, "%s", examination_text(text, sizeof(text), e));
+	if (waits_at && *waits_at->line) {
+		canvas_line(c, 0);
+		canvas_at(c, COL_SUBJECT);
+		canvas_put(c, STYLE_DIM, "%.0f %% of the waits in the last minute: at %s",
+			   100 * waits_at->share, waits_at->line);
+	}
 	for (uint32_t i = 0, n = 0; i < e->nwaits && n < LISTED; i++) {
 		const struct examination_wait *w = &e->waits[i];
 
@@ -137,10 +144,11 @@ static void explain_examinations(struct canvas *c, const struct snapshot *s,
 	for (uint32_t i = 0; i < s->nranks && shown < EXAMINED_RANKS; i++) {
 		if (!explain_examined(first, &s->ranks[i]))
 			continue;
-		explain_examination(c, "thread", s->ranks[i].examination, s->ranks[i].rank);
+		explain_examination(c, "thread", s->ranks[i].examination, s->ranks[i].rank,
+				    &s->ranks[i].waits_at);
 		if (s->ranks[i].worker_examination)
 			explain_examination(c, "worker", s->ranks[i].worker_examination,
-					    s->ranks[i].rank);
+					    s->ranks[i].rank, NULL);
 		shown++;
 	}
 }
@@ -159,6 +167,10 @@ static void explain_json_examinations(struct buffer *out, const struct snapshot 
 		if (r->rank >= 0)
 			json_uint(out, "rank", (uint64_t)r->rank);
 		json_part_examination(out, "examined", r->examination);
+		if (*r->waits_at.line) {
+			json_string(out, "waits_at", r->waits_at.line);
+			json_real(out, "waits_at_share", r->waits_at.share);
+		}
 		if (r->worker_examination)
 			json_part_examination(out, "worker_examined", r->worker_examination);
 		json_close(out, '}');

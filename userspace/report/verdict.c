@@ -62,6 +62,7 @@ static const char *const next_of_cause[TIME_CAUSE_COUNT] = {
 	[TIME_CAUSE_device_throttled] = "check the cooling and the power limit of the accelerator",
 	[TIME_CAUSE_device_error] = "take the accelerator out of use, and test its memory",
 	[TIME_CAUSE_interpreter_lock] = "move what the other threads do to another process",
+	[TIME_CAUSE_checkpoint] = "save less often, or from another process",
 	[TIME_CAUSE_straggler] = "see the causes of the rank that comes late",
 };
 
@@ -320,6 +321,13 @@ static void verdict_uneven(struct verdicts *v, const struct verdict_facts *f)
 	verdict_next(one, "the trace (-e trace) shows which part of the long steps grows");
 }
 
+/* Returns true if the detail of a cause is the line of the thread that has the interpreter's
+ * lock. */
+static bool verdict_of_holder(enum time_cause cause)
+{
+	return cause == TIME_CAUSE_interpreter_lock || cause == TIME_CAUSE_checkpoint;
+}
+
 static void verdict_lack(struct verdicts *v, const struct verdict_facts *f, enum verdict_kind kind,
 			 enum time_cause cause, double least)
 {
@@ -336,7 +344,10 @@ static void verdict_lack(struct verdicts *v, const struct verdict_facts *f, enum
 					 : verdict_rank(rank, f->lack[cause].rank),
 		 cause == TIME_CAUSE_own_code ? "runs the job's own code" : time_cause_text[cause]);
 	at = strlen(one->text);
-	snprintf(one->text + at, sizeof(one->text) - at, "%s%s", *f->lack[cause].detail ? ": " : "",
+	snprintf(one->text + at, sizeof(one->text) - at, "%s%s",
+		 !*f->lack[cause].detail    ? ""
+		 : verdict_of_holder(cause) ? " at "
+					    : ": ",
 		 f->lack[cause].detail);
 	verdict_next(one, f->lack[cause].own ? "fewer threads or loader workers, or more CPUs"
 					     : next_of_cause[cause]);
@@ -464,7 +475,12 @@ void verdict_find(struct verdicts *ret, const struct verdict_facts *f)
 	verdict_lack(ret, f, VERDICT_disk, TIME_CAUSE_disk, LACK_MIN);
 	verdict_lack(ret, f, VERDICT_garbage_collection, TIME_CAUSE_garbage_collection, COST_MIN);
 	verdict_lack(ret, f, VERDICT_own_code, TIME_CAUSE_own_code, OWN_CODE_MIN);
-	verdict_lack(ret, f, VERDICT_interpreter_lock, TIME_CAUSE_interpreter_lock, LACK_MIN);
+	verdict_lack(ret, f, VERDICT_interpreter_lock,
+		     f->lack[TIME_CAUSE_checkpoint].share >
+				     f->lack[TIME_CAUSE_interpreter_lock].share
+			     ? TIME_CAUSE_checkpoint
+			     : TIME_CAUSE_interpreter_lock,
+		     LACK_MIN);
 	verdict_blocked(ret, f);
 	verdict_bucket(ret, f, VERDICT_other, f->ns[BUCKET_OTHER], OTHER_MIN,
 		       "belongs to no step and has no known kind",

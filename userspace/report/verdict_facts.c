@@ -130,7 +130,9 @@ static void verdict_facts_lack(struct verdict_facts *f, const struct rank_view *
 	char detail[160] = "";
 
 	verdict_facts_share(f, TIME_CAUSE_garbage_collection, r->collect_share, rank, "");
-	verdict_facts_share(f, TIME_CAUSE_interpreter_lock, r->locked_share, rank, "");
+	verdict_facts_share(f, TIME_CAUSE_interpreter_lock, r->locked_share, rank,
+			    r->locked_at.line);
+	verdict_facts_share(f, TIME_CAUSE_checkpoint, r->saved_share, rank, r->saved_at.line);
 	verdict_facts_share(f, TIME_CAUSE_own_code, r->else_lines[0].share, rank,
 			    r->else_lines[0].line);
 	if (!s->covered_ns)

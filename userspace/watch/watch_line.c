@@ -146,6 +146,25 @@ static void line_set(struct gp_line *ret, const struct python_thread *t)
 	ret->line = f[own].line > 0 ? (uint32_t)f[own].line : 0;
 }
 
+/* Adds the thread that holds the interpreter's lock to *ret, the sample of thread *t that waits for
+ * it. Overwrites *t. */
+static void line_set_holder(struct python_process *p, struct gp_line *ret, struct python_thread *t)
+{
+	const struct python_frame *f;
+	uint32_t own;
+
+	if (!python_dump_holder(p, t))
+		return;
+	ret->holder = (uint32_t)t->tid;
+	own = line_own(t);
+	if (t->torn || own == t->nframes)
+		return;
+	f = &t->frames[own];
+	snprintf(ret->holder_file, sizeof(ret->holder_file), "%s", line_file(f));
+	snprintf(ret->holder_function, sizeof(ret->holder_function), "%s", f->function);
+	ret->holder_line = f->line > 0 ? (uint32_t)f->line : 0;
+}
+
 static size_t line_frame_text(char *out, size_t len, const struct python_frame *f)
 {
 	return (size_t)snprintf(out, len, "%s (%s:%d)", f->function, line_file(f), f->line);
@@ -245,12 +264,14 @@ static void line_sample_take(const struct line_target *of, struct python_thread 
 		s->line.flags |= GP_LINE_LOCKED;
 	line_set(&s->line, t);
 	ret->nlines++;
-	if (!stack)
-		return;
-	*k = (struct line_stack){.pid = (uint32_t)of->pid, .tid = (uint32_t)of->tid};
-	k->stack.frames = t->nframes;
-	line_stack_text(k->stack.text, sizeof(k->stack.text), t);
-	ret->nstacks++;
+	if (stack) {
+		*k = (struct line_stack){.pid = (uint32_t)of->pid, .tid = (uint32_t)of->tid};
+		k->stack.frames = t->nframes;
+		line_stack_text(k->stack.text, sizeof(k->stack.text), t);
+		ret->nstacks++;
+	}
+	if (s->line.flags & GP_LINE_LOCKED)
+		line_set_holder(line_process(of->pid)->python, &s->line, t);
 }
 
 static void line_wait(uint64_t until_ns)

@@ -208,8 +208,8 @@ static void line_causes(struct buffer *out, const struct time_causes *l)
 		json_string(out, "cause", time_cause_name[i]);
 		json_uint(out, "ns", l->ns[i]);
 		json_real(out, "share", time_cause_share(l, (enum time_cause)i));
-		if (i == TIME_CAUSE_own_code)
-			json_known(out, "line", l->line);
+		if (i == TIME_CAUSE_own_code || *time_causes_line(l, (enum time_cause)i))
+			json_known(out, "line", time_causes_line(l, (enum time_cause)i));
 		json_close(out, '}');
 	}
 	json_close(out, ']');

@@ -149,7 +149,7 @@ LINE("properties": {"type": {"const": "health"}, "seq": {"$ref": "#/$defs/seq"},
 	"job": {"$ref": "#/$defs/job"}, "rank": {"$ref": "#/$defs/count_or_null"}, "pid": {"$ref": "#/$defs/count"},
 	"kind": {"enum": ["hang", "fail_slow", "recovered", "straggler", "device_error", "communicator_error", "out_of_memory"]}, "onset_ns": {"$ref": "#/$defs/ns"},
 	"size": {"type": "integer", "minimum": 0, "description": "of a hang: nanoseconds so far; of a fail_slow: nanoseconds that a step takes more; of a straggler: nanoseconds that the others wait for it in a step; of an error: 0"}, "over": {"type": "boolean"},
-	"why": {"enum": ["unknown", "stopped", "collective", "input", "device", "io", "lock", "network", "child", "sleep", "idle", "busy", "cpu_contention", "cpu_throttled", "memory_pressure", "disk", "loader_cpu", "loader_io", "garbage_collection", "own_code", "device_throttled", "device_error", "interpreter_lock", "straggler"]},
+	"why": {"enum": ["unknown", "stopped", "collective", "input", "device", "io", "lock", "network", "child", "sleep", "idle", "busy", "cpu_contention", "cpu_throttled", "memory_pressure", "disk", "loader_cpu", "loader_io", "garbage_collection", "own_code", "device_throttled", "device_error", "interpreter_lock", "straggler", "checkpoint"]},
 	"phase": {"type": ["string", "null"], "description": "of a hang: the last phase; of a fail_slow: the phase that grew most; else: the job's own code between phases"},
 	"evidence": {"$ref": "#/$defs/text_or_null"},
 	"name": {"type": "string", "description": "of an error: its official name; one line for each process, further ones are counted"},
@@ -161,7 +161,7 @@ LINE("properties": {"type": {"const": "health"}, "seq": {"$ref": "#/$defs/seq"},
 	"period": {"type": ["integer", "null"], "minimum": 2, "description": "of a fail_slow: the distance of long steps, in steps; null: none was found"},
 	"onset_step": {"$ref": "#/$defs/count"}, "end_ns": {"$ref": "#/$defs/ns_or_null"},
 	"end_step": {"type": ["integer", "null"], "minimum": 1, "description": "the first step that was fast again"},
-	"causes": {"type": "array", "items": {"type": "object", "required": ["cause", "ns", "share"], "properties": {"cause": {"type": "string"}, "ns": {"$ref": "#/$defs/ns"}, "share": {"type": "number", "minimum": 0, "maximum": 1}, "line": {"type": "string", "description": "of own_code: file, line and function"}}}, "description": "of a fail_slow: what explains the growth of a step, in nanoseconds of each step, and its share of the growth; absent: not examined"},
+	"causes": {"type": "array", "items": {"type": "object", "required": ["cause", "ns", "share"], "properties": {"cause": {"type": "string"}, "ns": {"$ref": "#/$defs/ns"}, "share": {"type": "number", "minimum": 0, "maximum": 1}, "line": {"type": "string", "description": "file, line and function: of own_code; of interpreter_lock and checkpoint, those of the thread that has the lock; of unknown, where the training thread waits"}}}, "description": "of a fail_slow: what explains the growth of a step, in nanoseconds of each step, and its share of the growth; absent: not examined"},
 	"examined": {"$ref": "#/$defs/examined"}}},)
 LINE("loss": {"type": "object", "description": "records that did not arrive",)
 LINE("required": ["type", "seq", "time", "mono_ns", "source", "count"],)

@@ -44,6 +44,8 @@ typedef void span_fn(void *ctx, const struct span *s);
 struct phase_finder;
 struct phase_finder *phase_new(span_fn *emit, void *ctx); /* NULL: no memory */
 void phase_free(struct phase_finder *pf);
+/* Returns true while thread tid writes a checkpoint. */
+bool phase_saves(const struct phase_finder *pf, uint32_t tid);
 /* Takes the next signal. Returns 0 or -ENOMEM: the signal is lost for the phases of steps, or data
  * of an earlier call of a function without a return value is. */
 int phase_feed(struct phase_finder *pf, const struct signal *s);

@@ -100,6 +100,13 @@ void phase_feed_save(struct phase_finder *pf, struct phase_thread *t, const stru
 	t->save.end_ns = s->ts_ns;
 }
 
+bool phase_saves(const struct phase_finder *pf, uint32_t tid)
+{
+	const struct phase_thread *t = tid ? phase_thread_find(pf, tid) : NULL;
+
+	return t && t->save.active && (t->save.open || t->save.called);
+}
+
 static uint32_t phase_checkpoint_ran_hash(uint64_t ran)
 {
 	return (uint32_t)(ran ^ ran >> 32);

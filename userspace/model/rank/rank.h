@@ -135,6 +135,14 @@ struct rank_view { /* a process that runs or ran a training loop, or that the us
 	double input_share;
 	/* Likewise, share in which it waited for the interpreter's lock. */
 	double locked_share;
+	/* The same, while the thread that had the lock saved a checkpoint. */
+	double saved_share;
+	/* Most frequent line of the training thread in the last minute while it waited (not for the
+	 * interpreter's lock, and not in a data loader), as a share of those waits. */
+	struct lines_top waits_at;
+	/* Most frequent line of the thread that had the interpreter's lock in the last minute, as a
+	 * share of the waits for it; saved_at: while that thread saved a checkpoint. */
+	struct lines_top locked_at, saved_at;
 	/* The process's accelerator, according to the last record about it. */
 	struct device_view device;
 	/* The last examination of the training thread; NULL: there was none. */

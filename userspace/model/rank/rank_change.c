@@ -183,8 +183,8 @@ static void change_event_text(struct rank *r, const struct change_view *v,
 			   (unsigned long long)v->onset_step, 100 * (health->ratio - 1),
 			   *health->phase ? ", " : "", health->phase, cause ? ": " : "",
 			   cause ? time_cause_label[cause] : "",
-			   cause == TIME_CAUSE_own_code ? " at " : "",
-			   cause == TIME_CAUSE_own_code ? health->causes->line : "");
+			   cause && *time_causes_line(health->causes, cause) ? " at " : "",
+			   cause ? time_causes_line(health->causes, cause) : "");
 }
 
 /* Reports that the slowdown *v of a loop continues, or that it has ended. */

@@ -75,7 +75,8 @@ int rank_line(struct rank *r, const struct event *ev)
 		r->lines = rank_lines_new();
 	if (!r->lines)
 		return -ENOMEM;
-	lines_add(r->lines->lines, ev->rec->ts_ns, ev->line);
+	lines_add(r->lines->lines, ev->rec->ts_ns, ev->line,
+		  r->phase && phase_saves(r->phase, ev->line->holder));
 	if (ev->line->flags & GP_LINE_INPUT)
 		rank_line_input(r, ev);
 	last = lines_last(r->lines->lines);
@@ -135,23 +136,32 @@ static uint64_t rank_line_waits(const struct change_view *v)
 void rank_line_causes(const struct rank *r, struct rank_slow *slow, const struct change_view *v,
 		      uint64_t now_ns)
 {
-	uint64_t waits_ns = rank_line_waits(v), room_ns;
+	uint64_t waits_ns = rank_line_waits(v), room_ns, end_ns = v->end_ns ? v->end_ns : now_ns;
+	struct lines_top most;
 	struct lines_slower grown;
 	struct lines_sums since;
 
 	if (!r->lines || !slow->causes.lost_ns)
 		return;
-	lines_between(r->lines->lines, v->onset_ns, v->end_ns ? v->end_ns : now_ns, true, &since);
+	lines_between(r->lines->lines, v->onset_ns, end_ns, true, &since);
 	lines_slower(r->lines->lines, &slow->usual_lines, v->before_ns, &since, v->after_ns,
 		     &grown);
 	room_ns = more_than(slow->causes.lost_ns, waits_ns);
 	time_cause_add(&slow->causes, TIME_CAUSE_garbage_collection,
 		       take_up_to(&room_ns, grown.collect_ns));
+	time_cause_add(&slow->causes, TIME_CAUSE_checkpoint, take_up_to(&room_ns, grown.saved_ns));
 	time_cause_add(&slow->causes, TIME_CAUSE_interpreter_lock,
 		       take_up_to(&room_ns, grown.locked_ns));
 	time_cause_add(&slow->causes, TIME_CAUSE_own_code, smaller_of(room_ns, grown.own_ns));
 	if (slow->causes.ns[TIME_CAUSE_own_code])
 		snprintf(slow->causes.line, sizeof(slow->causes.line), "%s", grown.line);
+	lines_most(r->lines->lines, grown.saved_ns > grown.locked_ns ? LINES_SAVED : LINES_LOCKED,
+		   v->onset_ns, end_ns, &most);
+	snprintf(slow->causes.holder_line, sizeof(slow->causes.holder_line), "%s", most.line);
+	most = (struct lines_top){0};
+	if (2 * grown.waits_ns >= slow->causes.ns[TIME_CAUSE_unknown])
+		lines_most(r->lines->lines, LINES_WAITS, v->onset_ns, end_ns, &most);
+	snprintf(slow->causes.waits_line, sizeof(slow->causes.waits_line), "%s", most.line);
 }
 
 /* ---- time in no phase ------------------------------------------------------------------------ */
@@ -184,6 +194,12 @@ void rank_line_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret
 
 	if (!r->alive || !ls)
 		return;
+	lines_most(ls->lines, LINES_WAITS, more_than(now_ns, RANK_USUAL_NS), now_ns,
+		   &ret->waits_at);
+	lines_most(ls->lines, LINES_LOCKED, more_than(now_ns, RANK_USUAL_NS), now_ns,
+		   &ret->locked_at);
+	lines_most(ls->lines, LINES_SAVED, more_than(now_ns, RANK_USUAL_NS), now_ns,
+		   &ret->saved_at);
 	step_ns = ls->step_ns[0] + ls->step_ns[1];
 	if (step_ns)
 		ret->else_share = (double)(ls->else_ns[0] + ls->else_ns[1]) / (double)step_ns;
@@ -199,6 +215,7 @@ void rank_line_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret
 		ret->collect_share = (double)last.collect_ns / (double)last.ns;
 		ret->input_share = (double)last.input_ns / (double)last.ns;
 		ret->locked_share = (double)last.locked_ns / (double)last.ns;
+		ret->saved_share = (double)last.saved_ns / (double)last.ns;
 	}
 	if (room <= ELSE_MIN)
 		return;

@@ -510,7 +510,7 @@ void rank_line_usual(const struct rank *r, uint64_t onset_ns, struct lines_sums 
 /* Adds to the causes of a slowdown the part that Python lines explain. */
 void rank_line_causes(const struct rank *r, struct rank_slow *slow, const struct change_view *v,
 		      uint64_t now_ns);
-/* Sets else_share and else_lines of *ret. */
+/* Sets the fields of *ret that come from samples of the Python stack: else_share to saved_at. */
 void rank_line_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret);
 void rank_lines_archive(struct archive *a, struct rank_lines **ls);
 

@@ -19,16 +19,6 @@
 #define US	    1000ull
 #define EVEN_NS	    100000000ull /* time that each sample counts as, if all count evenly */
 
-enum lines_use {
-	LINES_NOT_OWN,
-	LINES_OWN,     /* own code that a package called, such as forward() of a module */
-	LINES_OUTSIDE, /* own code that no package has called */
-	LINES_COLLECT,
-	LINES_INPUT, /* in a data loader */
-	LINES_LOCKED,
-	LINES_USE_COUNT,
-};
-
 struct lines_sample {
 	uint64_t at_ns;
 	uint32_t span_us;
@@ -80,16 +70,18 @@ static uint64_t lines_hash(const char *file, const char *function, uint32_t line
 	return hash ? hash : 1;
 }
 
-static enum lines_use lines_use(const struct gp_line *s)
+static enum lines_use lines_use(const struct gp_line *s, bool saves)
 {
 	enum lines_use own = s->flags & GP_LINE_CALLED ? LINES_OWN : LINES_OUTSIDE;
 
 	if (s->flags & GP_LINE_GIL && s->flags & GP_LINE_COLLECT)
 		return LINES_COLLECT;
 	if (s->state == GP_LINE_WAITS && s->flags & GP_LINE_LOCKED && !(s->flags & GP_LINE_GIL))
-		return LINES_LOCKED;
+		return saves ? LINES_SAVED : LINES_LOCKED;
 	if (s->flags & GP_LINE_INPUT)
 		return LINES_INPUT;
+	if (s->state == GP_LINE_WAITS)
+		return LINES_WAITS;
 	if (!s->line || s->flags & GP_LINE_PACKAGE)
 		return LINES_NOT_OWN;
 	if (s->state == GP_LINE_RUNS && s->flags & GP_LINE_GIL)
@@ -175,27 +167,40 @@ static void lines_set_last(struct lines *l, const struct gp_line *s, const char 
 		snprintf(last->text, sizeof(last->text), "%s:%u", file, s->line);
 }
 
-void lines_add(struct lines *l, uint64_t now_ns, const struct gp_line *s)
+/* Returns the index of a line in l->name, which gets a text if the line is new. LINES_KEPT: there
+ * is no room. */
+static uint8_t lines_named(struct lines *l, const char *file, const char *function, uint32_t line)
+{
+	uint8_t i = lines_index(l, lines_hash(file, function, line));
+	struct lines_name *name = &l->name[i];
+
+	if (i == LINES_KEPT || *name->text)
+		return i;
+	name->function = lines_hash(file, function, 0);
+	lines_text(name->text, sizeof(name->text), file, lines_short(function), line);
+	return i;
+}
+
+void lines_add(struct lines *l, uint64_t now_ns, const struct gp_line *s, bool saves)
 {
 	struct lines_sample *to;
 	char file[sizeof(s->file)], function[sizeof(s->function)];
-	enum lines_use use = lines_use(s);
+	enum lines_use use = lines_use(s, saves);
 	uint8_t line = LINES_KEPT;
-	uint64_t hash;
 
 	if (s->at_ns > now_ns || now_ns - s->at_ns > LATE_NS || !s->span_us ||
 	    s->span_us > SPAN_US_MAX)
 		return;
 	event_copy(file, s->file);
 	event_copy(function, s->function);
-	hash = lines_hash(file, function, s->line);
 	lines_set_last(l, s, file, lines_short(function));
-	if (use == LINES_OWN || use == LINES_OUTSIDE)
-		line = lines_index(l, hash);
-	if (line < LINES_KEPT && !*l->name[line].text) {
-		l->name[line].function = lines_hash(file, function, 0);
-		lines_text(l->name[line].text, sizeof(l->name[line].text), file,
-			   lines_short(function), s->line);
+	if (use == LINES_LOCKED || use == LINES_SAVED) {
+		event_copy(file, s->holder_file);
+		event_copy(function, s->holder_function);
+		if (s->holder_line)
+			line = lines_named(l, file, function, s->holder_line);
+	} else if (s->line && (use == LINES_OWN || use == LINES_OUTSIDE || use == LINES_WAITS)) {
+		line = lines_named(l, file, function, s->line);
 	}
 	to = &l->sample[l->samples++ % LINES_SAMPLES];
 	*to = (struct lines_sample){
@@ -234,7 +239,9 @@ void lines_between(const struct lines *l, uint64_t from_ns, uint64_t to_ns, bool
 		ret->collect_ns += s->use == LINES_COLLECT ? ns : 0;
 		ret->input_ns += s->use == LINES_INPUT ? ns : 0;
 		ret->locked_ns += s->use == LINES_LOCKED ? ns : 0;
-		if (s->line < LINES_KEPT)
+		ret->saved_ns += s->use == LINES_SAVED ? ns : 0;
+		ret->waits_ns += s->use == LINES_WAITS ? ns : 0;
+		if (s->line < LINES_KEPT && (s->use == LINES_OWN || s->use == LINES_OUTSIDE))
 			lines_sum_add(l, s, ns, ret);
 	}
 }
@@ -318,7 +325,8 @@ static bool lines_first_of_function(const struct lines_sums *s, uint32_t i)
 }
 
 /* Returns the line of the function whose time in each step has grown most. */
-static const char *lines_most(const struct lines *l, const struct lines_spans *c, uint64_t function)
+static const char *lines_most_grown(const struct lines *l, const struct lines_spans *c,
+				    uint64_t function)
 {
 	const char *ret = "";
 	double most = 0;
@@ -360,6 +368,8 @@ void lines_slower(const struct lines *l, const struct lines_sums *before, uint64
 	c.error = sqrt(1 / c.n1 + 1 / c.n2);
 	ret->collect_ns = (uint64_t)lines_grown(&c, before->collect_ns, after->collect_ns);
 	ret->locked_ns = (uint64_t)lines_grown(&c, before->locked_ns, after->locked_ns);
+	ret->saved_ns = (uint64_t)lines_grown(&c, before->saved_ns, after->saved_ns);
+	ret->waits_ns = (uint64_t)lines_grown(&c, before->waits_ns, after->waits_ns);
 	for (uint32_t i = 0; i < after->count; i++) {
 		double grown = lines_first_of_function(after, i) ? lines_function_grown(&c, i) : 0;
 
@@ -368,7 +378,7 @@ void lines_slower(const struct lines *l, const struct lines_sums *before, uint64
 			continue;
 		most = grown;
 		snprintf(ret->line, sizeof(ret->line), "%s",
-			 lines_most(l, &c, after->of[i].function));
+			 lines_most_grown(l, &c, after->of[i].function));
 	}
 	ret->own_ns = *ret->line ? (uint64_t)own : 0;
 }
@@ -403,6 +413,29 @@ void lines_top(const struct lines *l, const struct lines_sums *s, struct lines_t
 	}
 }
 
+void lines_most(const struct lines *l, enum lines_use use, uint64_t from_ns, uint64_t to_ns,
+		struct lines_top *ret)
+{
+	uint32_t n = 0, count[LINES_KEPT + 1] = {0};
+	uint8_t best = 0;
+
+	*ret = (struct lines_top){0};
+	for (uint32_t i = 0; i < lines_kept(l); i++) {
+		const struct lines_sample *s = &l->sample[i];
+
+		if (s->use != use || s->at_ns < from_ns || s->at_ns >= to_ns)
+			continue;
+		n++;
+		count[s->line]++;
+	}
+	for (uint8_t i = 1; i < LINES_KEPT; i++)
+		best = count[i] > count[best] ? i : best;
+	if (n < SAMPLES_MIN || !count[best])
+		return;
+	snprintf(ret->line, sizeof(ret->line), "%s", l->name[best].text);
+	ret->share = (double)count[best] / n;
+}
+
 /* ---- state ----------------------------------------------------------------------------------- */
 
 void lines_archive(struct archive *a, struct lines **at)
@@ -429,7 +462,7 @@ void lines_archive(struct archive *a, struct lines **at)
 
 void lines_sums_archive(struct archive *a, struct lines_sums *s)
 {
-	archive_fields(a, s, n, ns, collect_ns, input_ns, locked_ns, squares);
+	archive_fields(a, s, n, ns, collect_ns, input_ns, locked_ns, saved_ns, waits_ns, squares);
 	archive_below(a, &s->count, LINES_KEPT + 1);
 	for (uint32_t i = 0; i < s->count; i++)
 		archive_fields(a, &s->of[i], line, function, ns, outside_ns);

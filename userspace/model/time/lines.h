@@ -33,8 +33,10 @@
 struct lines_sums {
 	uint32_t n;
 	/* time of all samples; of those in the garbage collector; of those in a data loader; of
-	 * those in which the thread waits for the interpreter's lock */
-	uint64_t ns, collect_ns, input_ns, locked_ns;
+	 * those in which the thread waits for the interpreter's lock, which a thread that saves a
+	 * checkpoint has (saved_ns), or another one (locked_ns); of those in which it waits for
+	 * anything else */
+	uint64_t ns, collect_ns, input_ns, locked_ns, saved_ns, waits_ns;
 	double squares; /* sum of the squares of the samples' times */
 	uint32_t count;
 	struct lines_sum {
@@ -45,11 +47,27 @@ struct lines_sums {
 	} of[LINES_KEPT];
 };
 
-struct lines_slower {		   /* by how much each step grew */
-	uint64_t own_ns;	   /* at lines of own code whose time has certainly grown */
-	uint64_t collect_ns;	   /* in the garbage collector; 0: not certain */
-	uint64_t locked_ns;	   /* waiting for the interpreter's lock; 0: not certain */
+struct lines_slower {	     /* by how much each step grew */
+	uint64_t own_ns;     /* at lines of own code whose time has certainly grown */
+	uint64_t collect_ns; /* in the garbage collector; 0: not certain */
+	uint64_t locked_ns;  /* waiting for the interpreter's lock; 0: not certain */
+	/* waiting for that lock while a thread that saves a checkpoint has it; 0: not certain */
+	uint64_t saved_ns;
+	uint64_t waits_ns;	   /* waiting for anything else, not for input; 0: not certain */
 	char line[LINES_TEXT_MAX]; /* line that has grown most; "" if own_ns is 0 */
+};
+
+/* Activity of a thread at a sample */
+enum lines_use {
+	LINES_NOT_OWN, /* none of these */
+	LINES_OWN,     /* runs, or sleeps in, own code that a package called, such as forward() */
+	LINES_OUTSIDE, /* runs, or sleeps in, own code that no package has called */
+	LINES_COLLECT, /* runs the garbage collector */
+	LINES_INPUT,   /* is in a data loader */
+	LINES_LOCKED,  /* waits for the interpreter's lock; the line is that of the holder */
+	LINES_SAVED,   /* the same, and the holder saves a checkpoint */
+	LINES_WAITS,   /* waits for anything else */
+	LINES_USE_COUNT,
 };
 
 struct lines_top {
@@ -68,8 +86,9 @@ struct lines_last {
 struct lines;
 struct lines *lines_new(void); /* NULL: no memory */
 void lines_free(struct lines *l);
-/* Adds a sample that arrived at now_ns. Invalid samples are ignored. */
-void lines_add(struct lines *l, uint64_t now_ns, const struct gp_line *line);
+/* Adds a sample that arrived at now_ns. Invalid samples are ignored. saves: the thread that holds
+ * the interpreter's lock saves a checkpoint. */
+void lines_add(struct lines *l, uint64_t now_ns, const struct gp_line *line, bool saves);
 uint64_t lines_count(const struct lines *l); /* samples ever */
 /* Sums the samples of a span. A sample counts as the time for which it stands. With evenly, all
  * samples count as the same time, which is more exact if the steps do not change within the
@@ -83,6 +102,11 @@ void lines_slower(const struct lines *l, const struct lines_sums *before, uint64
 /* Writes the lines outside of packages with the largest shares of the time to ret[LINES_TOP];
  * all unused if the samples are fewer than 20. */
 void lines_top(const struct lines *l, const struct lines_sums *s, struct lines_top *ret);
+/* Finds the line at which the thread was most often in this use between from_ns and to_ns. Its
+ * share is the line's part of the samples in that use. "" and 0 if the samples of the use are fewer
+ * than 20. */
+void lines_most(const struct lines *l, enum lines_use use, uint64_t from_ns, uint64_t to_ns,
+		struct lines_top *ret);
 /* Returns where the thread was last; at_ns is 0 if there is no sample yet. */
 const struct lines_last *lines_last(const struct lines *l);
 void lines_archive(struct archive *a, struct lines **l);

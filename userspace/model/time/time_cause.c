@@ -132,8 +132,8 @@ enum time_cause time_cause_main(const struct time_causes *l)
 	return (enum time_cause)best;
 }
 
-/* Returns the cause with the largest share that is not in `listed`; TIME_CAUSE_unknown comes last.
- * -1: none is left. */
+/* Returns the cause with the largest share that is not in `listed`; TIME_CAUSE_unknown comes last,
+ * and only if there is something to say: another cause, or a line. -1: none is left. */
 static int time_cause_next(const struct time_causes *l, unsigned listed)
 {
 	int best = -1;
@@ -144,10 +144,19 @@ static int time_cause_next(const struct time_causes *l, unsigned listed)
 		    (best < 0 || l->ns[i] > l->ns[best]))
 			best = i;
 	}
-	if (best < 0 && listed && !(listed & 1u << TIME_CAUSE_unknown) &&
+	if (best < 0 && (listed || *l->waits_line) && !(listed & 1u << TIME_CAUSE_unknown) &&
 	    time_cause_share(l, TIME_CAUSE_unknown) >= LISTED_SHARE)
 		return TIME_CAUSE_unknown;
 	return best;
+}
+
+const char *time_causes_line(const struct time_causes *l, enum time_cause c)
+{
+	if (c == TIME_CAUSE_own_code)
+		return l->line;
+	if (c == TIME_CAUSE_unknown)
+		return l->waits_line;
+	return c == TIME_CAUSE_interpreter_lock || c == TIME_CAUSE_checkpoint ? l->holder_line : "";
 }
 
 const char *time_causes_text(char *out, size_t len, const struct time_causes *l)
@@ -159,6 +168,7 @@ const char *time_causes_text_with(char *out, size_t len, const struct time_cause
 				  const char *const detail[TIME_CAUSE_COUNT])
 {
 	unsigned listed = 0;
+	const char *line;
 	size_t at = 0;
 	int i;
 
@@ -167,8 +177,13 @@ const char *time_causes_text_with(char *out, size_t len, const struct time_cause
 		at += (size_t)snprintf(out + at, len - at, "%s%.0f %% %s%s", listed ? ", " : "",
 				       100 * time_cause_share(l, (enum time_cause)i),
 				       time_cause_text[i], detail ? detail[i] : "");
-		if (i == TIME_CAUSE_own_code && *l->line && at < len)
-			at += (size_t)snprintf(out + at, len - at, ": %s", l->line);
+		line = time_causes_line(l, (enum time_cause)i);
+		if (*line && at < len)
+			at += (size_t)snprintf(out + at, len - at, "%s %s",
+					       i == TIME_CAUSE_own_code	 ? ":"
+					       : i == TIME_CAUSE_unknown ? ", it waits at"
+									 : " at",
+					       line);
 		listed |= 1u << i;
 	}
 	return out;
@@ -176,5 +191,5 @@ const char *time_causes_text_with(char *out, size_t len, const struct time_cause
 
 void time_causes_archive(struct archive *a, struct time_causes *l)
 {
-	archive_fields(a, l, lost_ns, ns, line);
+	archive_fields(a, l, lost_ns, ns, line, holder_line, waits_line);
 }

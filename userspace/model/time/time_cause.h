@@ -32,7 +32,9 @@
 	X(device_error, "accelerator errors", "waits for an accelerator with memory errors")       \
 	X(interpreter_lock, "interpreter lock",                                                    \
 	  "waits for Python's interpreter lock, which another thread holds")                       \
-	X(straggler, "straggler", "waits for a rank that comes late")
+	X(straggler, "straggler", "waits for a rank that comes late")                              \
+	X(checkpoint, "checkpoint",                                                                \
+	  "waits while a thread that saves a checkpoint has the interpreter's lock")
 
 enum time_cause {
 #define X(id, label, text) TIME_CAUSE_##id,
@@ -52,8 +54,11 @@ struct time_causes {
 	uint64_t lost_ns; /* time lost per step (ns); 0: not examined */
 	/* How much of lost_ns each cause explains; the sum is lost_ns. */
 	uint64_t ns[TIME_CAUSE_COUNT];
-	/* line to which own_code refers: "train.py:31 in step()"; "": unknown */
-	char line[LINES_TEXT_MAX];
+	/* Lines of Python, as "train.py:31 in step()"; "": unknown. line: the one to which own_code
+	 * refers. holder_line: where the thread is that has the interpreter's lock, for
+	 * interpreter_lock and checkpoint. waits_line: where most of the unexplained time is
+	 * waited. */
+	char line[LINES_TEXT_MAX], holder_line[LINES_TEXT_MAX], waits_line[LINES_TEXT_MAX];
 };
 
 /* Examines a slowdown: steps took before_ns, and now take after_ns. before, after: what the process
@@ -69,6 +74,9 @@ void time_cause_add_wait(struct time_causes *l, enum time_cause c, uint64_t ns);
 enum time_cause time_cause_main(const struct time_causes *l);
 /* Returns the share of the lost time, 0 to 1, that a cause explains. */
 double time_cause_share(const struct time_causes *l, enum time_cause c);
+/* Returns the line of Python that belongs to a cause: line, holder_line or, for unknown,
+ * waits_line. "": unknown, or the cause has none. */
+const char *time_causes_line(const struct time_causes *l, enum time_cause c);
 /* Writes "81 % waits for a CPU on which other threads run, 19 % unexplained" to out and returns
  * out. Causes with the largest share come first. "" if nothing was examined or explained. */
 const char *time_causes_text(char *out, size_t len, const struct time_causes *l);
