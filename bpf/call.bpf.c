@@ -415,3 +415,44 @@ int gp_monitor(struct gp_regs *regs)
 	}
 	return 0;
 }
+
+struct gp_operation_rec {
+	struct gp_rec h;
+	struct gp_operation p;
+};
+
+/* Copies size bytes from an address of the process; fills with 0 if they cannot be read. This is
+ * not counted as a loss, because the reader of the record notices it. */
+static __always_inline void gp_copy(void *to, __u32 size, __u64 from)
+{
+	if (!from || bpf_probe_read_user(to, size, (void *)from))
+		__builtin_memset(to, 0, size);
+}
+
+SEC("uprobe")
+int gp_operation(struct gp_regs *regs)
+{
+	struct gp_operation_rec *rec;
+	struct gp_at at;
+
+	if (!gp_match(regs, &at) || gp_over_rate(&at))
+		return 0;
+	rec = bpf_ringbuf_reserve(&gp_ring_call, sizeof(*rec), 0);
+	if (!rec)
+		return gp_lose(GP_LOSS_ring_call);
+	gp_head(&rec->h, at.id, GP_KIND_operation, sizeof(rec->p), at.row->probe);
+#pragma unroll
+	for (int i = 0; i < GP_ARGS; i++) {
+		const struct gp_capture *c = &at.row->arg[i];
+		__u64 value = i < at.row->nargs ? gp_value(regs, c) : 0;
+
+		rec->p.value[i] = value;
+		gp_copy(rec->p.list[i], sizeof(rec->p.list[i]),
+			c->flags & GP_CAPTURE_LIST ? value : 0);
+		if (i < GP_TENSORS)
+			gp_copy(rec->p.tensor[i], sizeof(rec->p.tensor[i]),
+				c->flags & GP_CAPTURE_TENSOR && value ? value + GP_TENSOR_AT : 0);
+	}
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}

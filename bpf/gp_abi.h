@@ -4,9 +4,9 @@
  * this header includes.
  *
  * Every record begins with struct gp_rec and has the length sizeof(gp_rec) + sizeof(payload). BPF
- * programs write records of kinds 1 to 63 into a ring; user space writes kinds 64 to 127 onto the
- * tape. Readers of a tape treat both in the same way. Text that is marked as hostile comes from a
- * watched process, which may have put anything there.
+ * programs write records of kinds 1 to 63 and 100 into a ring; user space writes the others onto
+ * the tape. Readers of a tape treat both in the same way. Text that is marked as hostile comes from
+ * a watched process, which may have put anything there.
  *
  * This header is compiled by clang -target bpf, gcc and clang. So it uses only types of fixed
  * width, natural alignment of at most 8, and no implicit padding. Kinds, roles and causes are on
@@ -34,9 +34,14 @@
 #define GP_SLOT_NONE 0xffffffffu
 #define GP_ARGS	     6 /* maximum number of values captured from one call */
 /* maximum number of pointers that a capture follows; the programs unroll this loop */
-#define GP_DEREFS_MAX  3
-#define GP_UNLESS      4  /* maximum number of values in gp_row.unless */
-#define GP_MONITOR_MAX 16 /* maximum number of entries of a torch.monitor event that are sent */
+#define GP_DEREFS_MAX	3
+#define GP_UNLESS	4  /* maximum number of values in gp_row.unless */
+#define GP_TENSORS	3  /* maximum number of tensors captured from one call */
+#define GP_TENSOR_AT	40 /* first byte of a tensor's object that is sent */
+#define GP_TENSOR_WORDS 18
+#define GP_LIST_WORDS	3
+#define GP_FORMULA_MAX	160 /* size of a formula with its NUL */
+#define GP_MONITOR_MAX	16  /* maximum number of entries of a torch.monitor event that are sent */
 /* maximum number of name prefixes of a row that are exempt from its rate limit */
 #define GP_KEEP 8
 /* size of the text of a gp_carry: the history of a job for another node */
@@ -119,6 +124,16 @@ struct gp_monitor {
 #define GP_MONITOR_DOUBLE 2
 #define GP_MONITOR_INT	  3
 #define GP_MONITOR_BOOL	  4
+
+/* An operator of a tensor library was entered. The probe's row says whether value[i] is the address
+ * of a tensor's object, that of a list, or a number. tensor and list are copies of the memory
+ * there, 0 if it could not be read. All content is hostile. */
+struct gp_operation {
+	__u64 value[GP_ARGS];
+	/* words of the object from byte GP_TENSOR_AT on, of captures 0 to 2 */
+	__u64 tensor[GP_TENSORS][GP_TENSOR_WORDS];
+	__u64 list[GP_ARGS][GP_LIST_WORDS]; /* first words of each list */
+};
 
 /* ---- records of the kernel side (ring "life") ------------------------------------------------ */
 
@@ -239,6 +254,12 @@ struct gp_probe {
 #define GP_PROBE_OBJECT 64  /* arg0 is an object from which the name of a program is read */
 #define GP_PROBE_PAIR	128 /* a send or a receive, in which two ranks take part */
 #define GP_PROBE_RANKS	256 /* the library connects ranks with each other */
+
+/* How many operations a call of the probe with this hash has; see docs/operations.md. Written
+ * before the first record of that probe. */
+struct gp_formula {
+	char text[GP_FORMULA_MAX];
+};
 
 /* Written once a second, so that time passes even if nothing else is recorded. */
 struct gp_tick {
@@ -731,9 +752,11 @@ struct gp_end {
 	X(90, instead, struct gp_instead)                                                          \
 	X(91, input, struct gp_input)                                                              \
 	X(94, ras, struct gp_ras)                                                                  \
-	X(95, device, struct gp_device)
+		X(95, device, struct gp_device)                                                            \
+	X(100, operation, struct gp_operation)                                                     \
+	X(101, formula, struct gp_formula)
 
-#define GP_KIND_USER 64 /* kinds from here on are written by user space */
+#define GP_KIND_USER 64 /* kinds from here on, except 100, are written by user space */
 #define GP_KIND_MAX  128
 
 enum gp_kind {
@@ -778,6 +801,8 @@ _Static_assert(sizeof(struct gp_blocked) == 160, "ABI");
 _Static_assert(sizeof(struct gp_file) == 56 + GP_PATH_MAX, "ABI");
 _Static_assert(sizeof(struct gp_renamed) == 2 * GP_PATH_MAX, "ABI");
 _Static_assert(sizeof(struct gp_monitor) == 208, "ABI");
+_Static_assert(sizeof(struct gp_operation) == 624, "ABI");
+_Static_assert(sizeof(struct gp_formula) == GP_FORMULA_MAX, "ABI");
 _Static_assert(sizeof(struct gp_program) == 152, "ABI");
 _Static_assert(sizeof(struct gp_fault) == 232, "ABI");
 _Static_assert(sizeof(struct gp_place) == 736, "ABI");

@@ -16,9 +16,11 @@ struct gp_capture {
 	__s16 stack; /* with GP_SRC_STACK: byte offset from sp */
 	__s16 offset[GP_DEREFS_MAX]; /* added to the address before pointer i is followed */
 };
-#define GP_CAPTURE_LATE 1 /* the pointers are followed when the call returns */
-#define GP_SRC_NONE	0xff
-#define GP_SRC_STACK	0xfe
+#define GP_CAPTURE_LATE	  1 /* the pointers are followed when the call returns */
+#define GP_CAPTURE_TENSOR 2 /* the value is the address of a tensor's object, which is copied */
+#define GP_CAPTURE_LIST	  4 /* the value is the address of a list, of which a part is copied */
+#define GP_SRC_NONE	  0xff
+#define GP_SRC_STACK	  0xfe
 
 /* Names that are exempt from max_hz: those with (first 8 bytes & mask) == value. */
 struct gp_keep {

@@ -64,7 +64,8 @@
 	  0) /* recording of gradients is switched on (arg0 is not 0) or off, for this thread */   \
 	X(44, save_call,                                                                           \
 	  0) /* a function that saves a checkpoint is called (name; its last part begins with      \
-		"save", or with "async_save" when it returns before the files are complete) */
+		"save", or with "async_save" when it returns before the files are complete) */     \
+	X(45, operation, 0) /* an operator whose floating-point operations are counted */
 
 enum gp_role {
 #define X(id, name, attributes) GP_ROLE_##name = id,
@@ -76,7 +77,8 @@ enum gp_role {
 	X(0, marker)  /* finds steps; the budget never removes these probes */                     \
 	X(1, confirm) /* shows if the steps found by the marker are right */                       \
 	X(2, bulk) /* frequent calls: only counted, and removed first if the budget is exceeded */ \
-	X(3, fault) /* errors, checkpoints, life of processes: rare, never removed */
+	X(3, fault)   /* errors, checkpoints, life of processes: rare, never removed */            \
+	X(4, measure) /* attached only for a short time, while a figure is measured */
 
 enum gp_group {
 #define X(id, name) GP_GROUP_##name = id,
@@ -192,7 +194,8 @@ enum gp_insn {
 	X(3, refused)  /* a rule forbids it: cost, or a return probe in C++ */                     \
 	X(4, detached) /* watched processes do not use the library any more */                     \
 	X(5, counted)  /* over the overhead budget: hits are counted, not sent */                  \
-	X(6, given_up) /* over the overhead budget: detached for now */
+	X(6, given_up) /* over the overhead budget: detached for now */                            \
+	X(7, idle)     /* of group measure, and nothing is measured now: detached */
 
 enum gp_attach_state {
 #define X(id, name) GP_ATTACH_##name = id,

@@ -34,6 +34,8 @@ const char *loader_attach_text(const struct gp_attach *a)
 		return "over the overhead budget: counted, not sent";
 	case GP_ATTACH_given_up:
 		return "over the overhead budget: detached for now";
+	case GP_ATTACH_idle:
+		return "attached only for a short time, to count operations";
 	default:
 		return "";
 	}

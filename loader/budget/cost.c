@@ -118,7 +118,7 @@ static bool cost_row_protected(const struct cost *c, const struct probe_row *row
 
 bool cost_protect(struct cost *c, uint64_t roles, uint32_t chosen)
 {
-	bool protect[BUDGET_UNITS + 1][GP_GROUP_fault + 1] = {{false}};
+	bool protect[BUDGET_UNITS + 1][GP_GROUP_measure + 1] = {{false}};
 	const struct probe *p;
 
 	if (roles == c->protected && chosen == c->chosen)
@@ -142,6 +142,8 @@ enum cost_state cost_row(const struct cost *c, const struct probe_row *row)
 	unsigned group = cost_row_group(c, row);
 	enum budget_level level = p ? budget_level(c->budget, p->unit) : BUDGET_ALL;
 
+	if (row->group == GP_GROUP_measure)
+		return cost_row_protected(c, row) ? COST_SENT : COST_IDLE;
 	if (group == GP_GROUP_bulk && level >= BUDGET_NO_BULK && !cost_row_protected(c, row))
 		return COST_DETACHED;
 	if (group == GP_GROUP_confirm && level >= BUDGET_NO_CONFIRM)

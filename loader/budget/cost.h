@@ -39,8 +39,10 @@ typedef void cost_fn(void *ctx);
 void cost_second(struct cost *c, uint64_t now_ns, bool (*watched)(void *ctx, pid_t pid),
 		 cost_fn *fn, void *ctx);
 
-enum cost_state { COST_SENT, COST_COUNTED, COST_DETACHED };
-/* Returns how the budget wants hits of a row to be handled now. */
+/* COST_IDLE: detached, because the row is not needed now (group measure). */
+enum cost_state { COST_SENT, COST_COUNTED, COST_DETACHED, COST_IDLE };
+/* Returns how the hits of a row are to be handled now. Rows of group measure are sent as long as
+ * their role is protected; they are idle otherwise, and the budget ignores them. */
 enum cost_state cost_row(const struct cost *c, const struct probe_row *row);
 
 #endif

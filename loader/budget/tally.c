@@ -76,7 +76,7 @@ void tally_records(struct tally *t, const void *records, size_t len)
 	struct cell *c;
 
 	for (size_t at = 0; (r = gp_rec_next(records, len, &at));) {
-		if (r->kind > GP_KIND_call)
+		if (r->kind > GP_KIND_call && r->kind != GP_KIND_operation)
 			continue;
 		c = tally_cell_find(t, r->pid, r->probe);
 		if (c)

@@ -324,6 +324,7 @@ static int kernel_call_share(struct kernel *k)
 	k->program[KERNEL_HIT] = call->progs.gp_hit;
 	k->program[KERNEL_NAMED] = call->progs.gp_named;
 	k->program[KERNEL_MONITOR] = call->progs.gp_monitor;
+	k->program[KERNEL_OPERATION] = call->progs.gp_operation;
 	k->program[KERNEL_RETURN] = call->progs.gp_return;
 	k->program[KERNEL_ENTER] = call->progs.gp_enter;
 	k->program[KERNEL_RANGE_BEGIN] = call->progs.gp_range_begin;

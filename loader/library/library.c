@@ -123,7 +123,7 @@ static void library_detach(struct libraries *ls, struct library *lib)
 {
 	attach_drop(ls->deps->attach, lib->tag);
 	for (size_t i = 0; i < lib->site_count; i++) {
-		if (!site_linked(&lib->sites[i]) && lib->sites[i].state != GP_ATTACH_given_up)
+		if (!site_linked(&lib->sites[i]) && !site_paused(&lib->sites[i]))
 			continue;
 		lib->sites[i].state = GP_ATTACH_detached;
 		library_report_site(ls->deps, lib, &lib->sites[i]);

@@ -11,7 +11,7 @@
 
 static bool library_budget_site_governed(const struct site *site)
 {
-	return site_linked(site) || site->state == GP_ATTACH_given_up;
+	return site_linked(site) || site_paused(site);
 }
 
 static enum gp_attach_state library_budget_site_wants(const struct library_deps *d,
@@ -22,6 +22,7 @@ static enum gp_attach_state library_budget_site_wants(const struct library_deps 
 		[COST_SENT] = GP_ATTACH_attached,
 		[COST_COUNTED] = GP_ATTACH_counted,
 		[COST_DETACHED] = GP_ATTACH_given_up,
+		[COST_IDLE] = GP_ATTACH_idle,
 	};
 
 	return states[cost_row(cost, probe_table_row(d->probes, site->row))];
@@ -30,9 +31,10 @@ static enum gp_attach_state library_budget_site_wants(const struct library_deps 
 static bool library_budget_site_returns(const struct library_deps *d, const struct site *site,
 					enum gp_group group, const struct cost *cost)
 {
-	return site->state == GP_ATTACH_given_up &&
-	       probe_table_row(d->probes, site->row)->group == group &&
-	       library_budget_site_wants(d, site, cost) != GP_ATTACH_given_up;
+	enum gp_attach_state wants = library_budget_site_wants(d, site, cost);
+
+	return site_paused(site) && probe_table_row(d->probes, site->row)->group == group &&
+	       (wants == GP_ATTACH_attached || wants == GP_ATTACH_counted);
 }
 
 static int library_budget_group_attach(const struct library_deps *d, struct library *lib,
@@ -68,10 +70,11 @@ static void library_budget_group_settle(const struct library_deps *d, struct lib
 
 	for (size_t i = 0; i < lib->site_count; i++) {
 		const struct site *site = &lib->sites[i];
+		enum gp_attach_state wants = library_budget_site_wants(d, site, cost);
 
 		drop |= site_linked(site) &&
 			probe_table_row(d->probes, site->row)->group == group &&
-			library_budget_site_wants(d, site, cost) == GP_ATTACH_given_up;
+			(wants == GP_ATTACH_given_up || wants == GP_ATTACH_idle);
 	}
 	if (drop)
 		attach_drop_group(d->attach, lib->tag, group);
@@ -96,12 +99,15 @@ void library_settle(const struct library_deps *d, struct library *lib, const str
 		was[i] = lib->sites[i].state;
 	library_budget_group_settle(d, lib, GP_GROUP_bulk, cost);
 	library_budget_group_settle(d, lib, GP_GROUP_confirm, cost);
+	library_budget_group_settle(d, lib, GP_GROUP_measure, cost);
 	for (size_t i = 0; i < lib->site_count; i++) {
 		struct site *site = &lib->sites[i];
 
 		if (site_linked(site)) {
 			site->state = library_budget_site_wants(d, site, cost);
 			rows_set_unsent(d->rows, site->row, site->state == GP_ATTACH_counted);
+		} else if (site_paused(site)) {
+			site->state = library_budget_site_wants(d, site, cost);
 		}
 		if (site->state != was[i])
 			library_report_site(d, lib, site);

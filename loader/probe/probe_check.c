@@ -113,6 +113,40 @@ static int check_monitor(const struct probe_row *row, struct probe_fault *f)
 	return 0;
 }
 
+/* Checks the rules of role: operation. The formula itself is parsed by the model, which does not
+ * count the row's calls if it is wrong. */
+static int check_operation(const struct probe_row *row, struct probe_fault *f)
+{
+	bool operation = row->role == GP_ROLE_operation;
+
+	if (operation != (row->group == GP_GROUP_measure))
+		return probe_check_fault(
+			f, "group", "role: operation needs group: measure, which no other has");
+	if (operation != !!row->operations)
+		return probe_check_fault(f, "operations",
+					 "required with role: operation, and only allowed with it");
+	for (int i = 0; i < row->captures; i++)
+		if (row->capture[i].as != PROBE_AS_VALUE &&
+		    (!operation || (row->capture[i].as == PROBE_AS_TENSOR && i >= GP_TENSORS)))
+			return probe_check_fault(
+				f, "captures",
+				"as: tensor needs role: operation, and one of the first 3 places");
+	if (!operation)
+		return 0;
+	if (strlen(row->operations) >= GP_FORMULA_MAX)
+		return probe_check_fault(f, "operations", "is longer than 159 bytes");
+	if (row->string != PROBE_STRING_NONE || row->returns || row->count || row->wake ||
+	    row->has_only || row->once)
+		return probe_check_fault(f, "role",
+					 "operation does not allow string, return, emit: count, "
+					 "wake, only and once");
+	if (!row->max_hz)
+		return probe_check_fault(
+			f, "max_hz",
+			"required with role: operation, as the job decides how often it calls");
+	return 0;
+}
+
 static int check_count(const struct probe_row *row, struct probe_fault *f)
 {
 	if (!row->count)
@@ -189,7 +223,7 @@ static int check_emit(const struct probe_row *row, struct probe_fault *f)
 		return probe_check_fault(f, "keep", "has no effect without max_hz");
 	if (row->max_hz > MAX_HZ_MAX)
 		return probe_check_fault(f, "max_hz", "is more than 1000000");
-	if (check_monitor(row, f))
+	if (check_monitor(row, f) || check_operation(row, f))
 		return -EINVAL;
 	return check_count(row, f);
 }
@@ -228,7 +262,7 @@ static int check_captures(const struct probe_row *row, struct probe_fault *f)
 					 "not allowed with range_begin and range_end");
 	if (row->captures >
 		    HIT_ARGS + (row->role == GP_ROLE_on_ready || row->role == GP_ROLE_execute) &&
-	    !row->returns)
+	    !row->returns && row->role != GP_ROLE_operation)
 		return probe_check_fault(f, "captures", "more than 2 need return: true");
 	/* Check the row for both architectures: a file that is accepted on one of them is then
 	 * accepted on the other. */

@@ -77,11 +77,15 @@ static struct probe_capture probe_file_capture_from(const struct yaml_capture *c
 		.arg_arm64 = c->arm64 ? *c->arm64 : c->arg,
 		.derefs = probe_file_number_clamp(c->path_count ? c->path_count : c->deref),
 		.width = c->width ? probe_file_number_clamp(c->width) : 8,
+		.as = (enum probe_as)c->as,
 		.late = c->late,
 	};
 
 	for (unsigned i = 0; i < c->path_count && i < GP_DEREFS_MAX; i++)
 		ret.offset[i] = c->path[i];
+	/* The argument is a reference to a word that points to the tensor's object. */
+	if (ret.as == PROBE_AS_TENSOR)
+		ret.derefs = 1;
 	if (!c->path_count && ret.derefs <= GP_DEREFS_MAX)
 		ret.offset[ret.derefs ? ret.derefs - 1 : 0] = c->offset;
 	return ret;
@@ -188,6 +192,7 @@ static int probe_file_row_texts(struct probe_table *t, const struct source *s,
 	row->prefix = y->prefix;
 	row->versions = y->versions ? y->versions : "";
 	row->why = y->why;
+	row->operations = y->operations;
 	row->hash = gp_probe_hash(row->id);
 	row->file = s->file->path;
 	row->line = yaml_file_line(s->file, s->index, NULL);

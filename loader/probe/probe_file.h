@@ -14,6 +14,8 @@
 enum probe_abi { PROBE_ABI_C, PROBE_ABI_ITANIUM, PROBE_ABI_CXX_SRET };
 /* Position of a capture that reads nothing: it keeps the positions of the captures after it. */
 #define PROBE_ARG_NONE -1
+/* Type of a capture. All but the first need role operation. */
+enum probe_as { PROBE_AS_VALUE, PROBE_AS_TENSOR, PROBE_AS_LIST };
 enum probe_string { PROBE_STRING_NONE, PROBE_STRING_CHARS, PROBE_STRING_STD };
 
 /* A value that a hit reads from the arguments of the call */
@@ -25,7 +27,8 @@ struct probe_capture {
 	int arg_arm64;
 	int derefs, width;	   /* number of pointers followed; bytes of the value */
 	int offset[GP_DEREFS_MAX]; /* offset[i] is added before dereference i */
-	bool late;		   /* read when the call returns, not when it is entered */
+	enum probe_as as;
+	bool late; /* read when the call returns, not when it is entered */
 };
 
 /* One probe of a probe file */
@@ -50,7 +53,8 @@ struct probe_row {
 	const char *const *keep;
 	const char *versions; /* versions of the runtime that this row is for, text */
 	const char *why;
-	const char *file; /* file and line of the row */
+	const char *operations; /* formula of role operation (docs/operations.md), or NULL */
+	const char *file;	/* file and line of the row */
 	int line;
 	int folder;    /* number of the folder with the row's file, from 1 */
 	uint32_t hash; /* gp_probe_hash(id) */
@@ -140,6 +144,8 @@ int probe_row_compile_for(int machine, const struct probe_row *row, int pushed_b
 			  struct gp_row *ret);
 /* Fills *ret with the part of a row that is recorded on the tape for the model. */
 void probe_row_record(const struct probe_row *row, struct gp_probe *ret);
+/* Fills *ret with the formula of a row that has one. */
+void probe_row_formula(const struct probe_row *row, struct gp_formula *ret);
 /* Writes the indexes of the rows for a file of this name (without folder) to rows. Returns their
  * number; 0 for files that every process maps. Rows that follow another row are for no file until
  * that row reports an address. */

@@ -38,6 +38,8 @@ enum kernel_program probe_row_program(const struct probe_row *row)
 		return KERNEL_RANGE_END;
 	if (row->role == GP_ROLE_monitor)
 		return KERNEL_MONITOR;
+	if (row->role == GP_ROLE_operation)
+		return KERNEL_OPERATION;
 	return row->string != PROBE_STRING_NONE ? KERNEL_NAMED : KERNEL_HIT;
 }
 

@@ -74,7 +74,9 @@ static int probe_row_compile_capture(const struct convention *cv, const struct p
 	}
 	if (c->width != 1 && c->width != 2 && c->width != 4 && c->width != 8)
 		return -EINVAL;
-	out.flags = c->late ? GP_CAPTURE_LATE : 0;
+	out.flags = (c->late ? GP_CAPTURE_LATE : 0) |
+		    (c->as == PROBE_AS_TENSOR ? GP_CAPTURE_TENSOR : 0) |
+		    (c->as == PROBE_AS_LIST ? GP_CAPTURE_LIST : 0);
 	*ret = out;
 	return 0;
 }
@@ -175,4 +177,10 @@ void probe_row_record(const struct probe_row *row, struct gp_probe *ret)
 	snprintf(ret->id, sizeof(ret->id), "%s", row->id);
 	snprintf(ret->runtime, sizeof(ret->runtime), "%s", row->runtime);
 	memcpy(ret->ok, row->ok, sizeof(ret->ok));
+}
+
+void probe_row_formula(const struct probe_row *row, struct gp_formula *ret)
+{
+	*ret = (struct gp_formula){0};
+	snprintf(ret->text, sizeof(ret->text), "%s", row->operations);
 }

@@ -42,6 +42,8 @@ static const struct yaml_choice abis[] = {
 static const struct yaml_choice emits[] = {{"record", 0}, {"count", 1}, {0}};
 static const struct yaml_choice strings[] = {
 	{"chars", PROBE_STRING_CHARS}, {"std_string", PROBE_STRING_STD}, {0}};
+static const struct yaml_choice captured[] = {
+	{"value", PROBE_AS_VALUE}, {"tensor", PROBE_AS_TENSOR}, {"list", PROBE_AS_LIST}, {0}};
 static const struct yaml_choice objects[] = {{"none", 0}, {"xla_executable", 1}, {0}};
 static const struct yaml_choice statuses[] = {{"unverified", 0}, {"verified", 1}, {0}};
 #define X(id, name, attributes) {#name, id},
@@ -74,6 +76,7 @@ static const struct yaml_field capture_fields[] = {
 	VALUE("name", YAML_TEXT, true, yaml_capture, name),
 	CAPTURE_FIELDS,
 	CHOICE("late", false, yaml_capture, late, bools),
+	CHOICE("as", false, yaml_capture, as, captured),
 	{0},
 };
 
@@ -139,6 +142,7 @@ static const struct yaml_field probe_fields[] = {
 	CHOICE("pair", false, yaml_probe, pair, bools),
 	CHOICE("object", false, yaml_probe, object, objects),
 	TEXTS("texts", false, yaml_probe, texts, 4),
+	VALUE("operations", YAML_TEXT, false, yaml_probe, operations),
 	VALUE("versions", YAML_TEXT, false, yaml_probe, versions),
 	CHOICE("status", false, yaml_probe, status, statuses),
 	VALUE("why", YAML_TEXT, true, yaml_probe, why),

@@ -20,6 +20,7 @@ struct yaml_capture {
 	int *path; /* NULL: not given */
 	unsigned path_count;
 	int late;
+	int as;		 /* enum probe_as */
 	uint64_t equals; /* only in `only` */
 };
 
@@ -64,7 +65,7 @@ struct yaml_result {
 
 struct yaml_probe { /* a probe of the file; optional texts are NULL when absent */
 	const int *lines;
-	char *id, *symbol, *prefix, *versions, *why;
+	char *id, *symbol, *prefix, *versions, *why, *operations;
 	struct yaml_list libraries, variants, keep, only_names, texts;
 	int abi, group, role, emit, returns, may_block, anonymous, wake, linked, once, status;
 	int pair, object;

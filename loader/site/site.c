@@ -193,7 +193,7 @@ void sites_attach(struct site *sites, size_t n, const struct probe_table *probes
 			sites[i].state = GP_ATTACH_failed;
 	}
 	for (int program = 0; b && program < KERNEL_EMPTY; program++) {
-		for (int group = GP_GROUP_marker; group <= GP_GROUP_fault; group++) {
+		for (int group = GP_GROUP_marker; group <= GP_GROUP_measure; group++) {
 			site_batch_fill(b, sites, n, probes, program, group);
 			set.group = (unsigned int)group;
 			set.prog = k->program[program];

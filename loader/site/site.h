@@ -38,6 +38,12 @@ static inline bool site_linked(const struct site *site)
 	return site->state == GP_ATTACH_attached || site->state == GP_ATTACH_counted;
 }
 
+/* Returns true when the site has no links for now, but may get them again. */
+static inline bool site_paused(const struct site *site)
+{
+	return site->state == GP_ATTACH_given_up || site->state == GP_ATTACH_idle;
+}
+
 /* Returns true when the file was read too slowly to find the function: a later search may find it.
  */
 static inline bool site_open(const struct site *site)

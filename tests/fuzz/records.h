@@ -280,6 +280,31 @@ static inline void records_monitor(struct records *r, unsigned int pid, unsigned
 		input_bytes(&r->in, m->event, sizeof(m->event) + sizeof(m->key) + sizeof(m->text));
 }
 
+static inline void records_operation(struct records *r, unsigned int pid, unsigned int tid)
+{
+	uint8_t b = input_byte(&r->in);
+	struct gp_operation *op;
+	struct gp_formula *f;
+
+	if (b & 1) {
+		f = records_init(r, GP_KIND_formula, 0, 0, records_probe(0));
+		snprintf(f->text, sizeof(f->text), "%s",
+			 b & 2 ? "2 a0 a1 b1" : "2 a0 b0.. out !v5");
+		if (b & 4)
+			input_bytes(&r->in, f->text, sizeof(f->text));
+		return;
+	}
+	op = records_init(r, GP_KIND_operation, pid, tid, records_probe(0));
+	for (int i = 0; i < GP_TENSORS; i++) {
+		op->tensor[i][2] = 2;
+		op->tensor[i][3] = b;
+		op->tensor[i][4] = 3;
+		op->tensor[i][14] = 3ull * b;
+	}
+	if (b & 2)
+		input_bytes(&r->in, op, sizeof(*op));
+}
+
 static inline void records_own(struct records *r, unsigned int pid, unsigned int tid)
 {
 	uint8_t b = input_byte(&r->in);
@@ -310,7 +335,10 @@ static inline void records_own(struct records *r, unsigned int pid, unsigned int
 		input_bytes(&r->in, a->library, 8);
 		break;
 	case 4:
-		records_monitor(r, pid, tid);
+		if (b & 0x80)
+			records_operation(r, pid, tid);
+		else
+			records_monitor(r, pid, tid);
 		break;
 	default:
 		records_init(r, GP_KIND_tick, 0, 0, 0);

@@ -373,8 +373,8 @@ static void probe_line(void **state)
 	f.pid = 0;
 	f.probe = &a;
 	snprintf(a.at.library, sizeof(a.at.library), "/usr/lib/libcuda.so.1");
-	for (a.at.state = 0; a.at.state <= GP_ATTACH_given_up; a.at.state++) {
-		a.group = a.at.state & 3;
+	for (a.at.state = 0; a.at.state <= GP_ATTACH_idle; a.at.state++) {
+		a.group = a.at.state % 5;
 		j = line(&f, NULL);
 		assert_string_equal(get(j, "probe")->valuestring, "cuda.launch");
 		assert_string_equal(get(j, "state")->valuestring,

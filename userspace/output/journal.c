@@ -330,6 +330,15 @@ void journal_settings(struct journal *j, const struct options *o)
 	options_excludes_say(o, journal_record_program, j);
 }
 
+static bool journal_record_formula(struct journal *j, const struct probe_row *r)
+{
+	struct gp_formula *f = journal_record(j, GP_KIND_formula, 0, r->hash);
+
+	if (f)
+		probe_row_formula(r, f);
+	return f;
+}
+
 static void journal_record_probes(struct journal *j, const struct probe_table *probes)
 {
 	for (size_t i = 0; i < probe_table_count(probes); i++) {
@@ -339,6 +348,8 @@ static void journal_record_probes(struct journal *j, const struct probe_table *p
 		if (!p)
 			return;
 		probe_row_record(r, p);
+		if (r->operations && !journal_record_formula(j, r))
+			return;
 	}
 	if (probe_table_codes(probes) > DEVICE_CODES)
 		log_warn(

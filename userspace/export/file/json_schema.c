@@ -180,7 +180,7 @@ LINE("probe": {"type": "object", "description": "the overhead budget gave up a p
 LINE("required": ["type", "seq", "time", "mono_ns", "probe", "library", "group", "state"],)
 LINE("properties": {"type": {"const": "probe"}, "seq": {"$ref": "#/$defs/seq"}, "time": {"$ref": "#/$defs/time"}, "mono_ns": {"$ref": "#/$defs/ns"},
 	"job": {"$ref": "#/$defs/job"}, "probe": {"$ref": "#/$defs/text"}, "library": {"$ref": "#/$defs/text"},
-	"group": {"enum": ["marker", "confirm", "bulk", "fault", null]},
-	"state": {"enum": ["absent", "attached", "counted", "given_up", "detached", "failed", "refused", null]}}})
+	"group": {"enum": ["marker", "confirm", "bulk", "fault", "measure", null]},
+	"state": {"enum": ["absent", "attached", "counted", "given_up", "idle", "detached", "failed", "refused", null]}}})
 LINE(}});
 /* clang-format on */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* operation.h - how many floating-point operations a call of an operator has: a formula from a
+ * probe file, applied to the sizes of tensors that were copied from the process. Pure; all input is
+ * hostile. docs/operations.md explains the formulas. */
+#ifndef MODEL_OPERATION_H
+#define MODEL_OPERATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/gp_abi.h"
+
+#define FORMULA_FACTORS 32
+/* places at which the number of dimensions may be: words of the window, from its first one */
+#define TENSOR_PLACES 5
+
+/* A parsed formula: a sum of products. */
+struct formula {
+	struct formula_factor {
+		uint8_t kind; /* private */
+		uint8_t which, byte;
+		int8_t dim;
+		bool negated;
+		bool begins; /* first factor of a term */
+		uint64_t number;
+	} factor[FORMULA_FACTORS];
+	uint8_t count;	 /* number of factors; 0: no formula */
+	uint8_t tensors; /* number of tensors that it uses: the first one to the last one used */
+	bool bound;	 /* its result is a lower bound */
+};
+
+/* Which words of a tensor's object are its sizes: found by the tensors of one process. */
+struct tensor_places {
+	uint32_t tensors;	      /* number of tensors that could be examined */
+	uint32_t fits[TENSOR_PLACES]; /* number of them that fit each place */
+};
+
+/* Parses a text of at most GP_FORMULA_MAX bytes, which need not end with NUL. Returns 0, or
+ * -EINVAL: it is not a formula, and *ret has no factors. */
+int formula_parse(struct formula *ret, const char text[GP_FORMULA_MAX]);
+
+/* Examines the tensors of a call that the formula uses. */
+void tensor_places_learn(struct tensor_places *p, const struct formula *f,
+			 const struct gp_operation *op);
+/* Returns the proven place, or -1. */
+int tensor_place(const struct tensor_places *p);
+
+/* Computes the number of operations of a call. place: from tensor_place(). Returns 0, or -EDOM: a
+ * tensor does not fit the place or lacks a dimension, or the number exceeds 64 bits. */
+int formula_operations(const struct formula *f, const struct gp_operation *op, int place,
+		       uint64_t *ret);
+
+#endif
