@@ -752,7 +752,7 @@ struct gp_end {
 	X(90, instead, struct gp_instead)                                                          \
 	X(91, input, struct gp_input)                                                              \
 	X(94, ras, struct gp_ras)                                                                  \
-		X(95, device, struct gp_device)                                                            \
+	X(95, device, struct gp_device)                                                            \
 	X(100, operation, struct gp_operation)                                                     \
 	X(101, formula, struct gp_formula)
 

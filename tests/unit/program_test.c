@@ -149,6 +149,30 @@ static void formulas(void **state)
 	assert_int_equal(program_accelerators(&c, false), 4);
 }
 
+/* What the user stated goes before what was measured. */
+static void sources(void **state)
+{
+	struct program_seen s = {.timed_steps = 90, .timed_ns = 180 * S, .accelerators = 8};
+	struct program_config c = {.peak_flops = 1e15};
+	struct program_view v;
+
+	(void)state;
+	program_view(&c, &s, &v);
+	assert_int_equal(v.source, PROGRAM_none);
+	s.flops = 8e15;
+	program_view(&c, &s, &v);
+	assert_int_equal(v.source, PROGRAM_measured);
+	near(v.steps.flops / 4e15, 1, 1e-12);
+	near(v.steps.mfu, 0.5, 1e-12);
+	s.flops_bound = true;
+	program_view(&c, &s, &v);
+	assert_string_equal(program_source_name[v.source], "lower_bound");
+	c.flops = 4e15;
+	program_view(&c, &s, &v);
+	assert_int_equal(v.source, PROGRAM_configured);
+	near(v.steps.mfu, 0.25, 1e-12);
+}
+
 static void settings(void **state)
 {
 	struct program_config c = {0};
@@ -226,7 +250,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers),  cmocka_unit_test(prices),	cmocka_unit_test(peaks),
 		cmocka_unit_test(formulas), cmocka_unit_test(settings), cmocka_unit_test(words),
-		cmocka_unit_test(models),
+		cmocka_unit_test(models),   cmocka_unit_test(sources),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -474,6 +474,7 @@ static int model_event(struct model *m, const struct event *ev)
 	case GP_KIND_named:
 	case GP_KIND_call:
 	case GP_KIND_monitor:
+	case GP_KIND_operation:
 	case GP_KIND_counter:
 		return model_feed_probed(m, ev);
 	case GP_KIND_fork:
@@ -503,6 +504,8 @@ static int model_event(struct model *m, const struct event *ev)
 		return 0;
 	case GP_KIND_probe:
 		return model_probe_define(&m->probes, ev->rec->probe, ev->probe);
+	case GP_KIND_formula:
+		return model_probe_formula(&m->probes, ev->rec->probe, ev->formula);
 	case GP_KIND_code:
 		return device_codes_add(&m->probes.codes, ev->code);
 	case GP_KIND_attach:

@@ -98,7 +98,8 @@ static int model_view_snapshot_jobs(const struct model *m, struct snapshot *s, b
 					     : NULL;
 
 		if (j)
-			job_view_rank(j, &r->ledger, r->accelerators);
+			job_view_rank(j, &r->ledger, r->accelerators, r->operations,
+				      r->operations_bound);
 	}
 	for (uint32_t i = 0; i < s->njobs; i++)
 		job_view_work(&s->jobs[i], &m->env.program);

@@ -65,16 +65,17 @@ static void html_cost_rate_cell(struct buffer *out, bool asked, const char *text
 	buffer_printf(out, "</td>");
 }
 
-static void html_cost_rate(struct buffer *out, const char *name, const struct program_config *c,
+static void html_cost_rate(struct buffer *out, const char *name, const struct report_document *s,
 			   const struct program_rate *r)
 {
+	const struct program_config *c = &s->program;
 	char text[REPORT_WORD], si[32];
 
 	buffer_printf(out, "<tr><td>%s</td>", name);
 	html_cost_rate_cell(out, c->samples > 0, report_si(si, r->samples));
 	html_cost_rate_cell(out, c->tokens > 0, report_si(si, r->tokens));
-	html_cost_rate_cell(out, c->flops > 0, report_si(si, r->flops));
-	html_cost_rate_cell(out, c->flops > 0, report_share(text, r->mfu));
+	html_cost_rate_cell(out, report_flops(c, &s->rates) > 0, report_si(si, r->flops));
+	html_cost_rate_cell(out, report_flops(c, &s->rates) > 0, report_share(text, r->mfu));
 	buffer_printf(out, "</tr>\n");
 }
 
@@ -85,7 +86,12 @@ static void html_cost_rate_words(struct buffer *out, const struct report_documen
 	const struct program_view *p = &s->rates;
 	char text[REPORT_WORD], si[32];
 
-	if (!(c->flops > 0))
+	if (!(c->flops > 0) && s->rates.flops > 0)
+		buffer_printf(out,
+			      "<p class=\"dim small\">Operations: %s%sFLOP a step, measured.</p>\n",
+			      p->source == PROGRAM_lower_bound ? "at least " : "",
+			      report_si(si, s->rates.flops));
+	if (!(c->flops > 0) && !(s->rates.flops > 0 && p->accelerators > 0))
 		return;
 	buffer_printf(out, "<p class=\"dim small\">Accelerators: ");
 	if (p->accelerators > 0)
@@ -127,13 +133,13 @@ void html_rates(struct buffer *out, const struct report_document *s)
 		buffer_printf(out, "<th scope=\"col\" class=\"n\">samples</th>");
 	if (c->tokens > 0)
 		buffer_printf(out, "<th scope=\"col\" class=\"n\">tokens</th>");
-	if (c->flops > 0)
+	if (report_flops(c, &s->rates) > 0)
 		buffer_printf(
 			out,
 			"<th scope=\"col\" class=\"n\">FLOP</th><th scope=\"col\" class=\"n\">MFU</th>");
 	buffer_printf(out, "</tr></thead>\n<tbody>\n");
-	html_cost_rate(out, "in steps", c, &s->rates.steps);
-	html_cost_rate(out, "of observed", c, &s->rates.elapsed);
+	html_cost_rate(out, "in steps", s, &s->rates.steps);
+	html_cost_rate(out, "of observed", s, &s->rates.elapsed);
 	buffer_printf(out, "</tbody></table></div>\n");
 	html_cost_rate_words(out, s);
 	html_section_end(out);

@@ -198,7 +198,8 @@ static void report_alone(struct canvas *c, struct buffer *out, const struct snap
 {
 	struct report_document *d;
 
-	if (!j || document_job_matters(s, j) || !program_known(&s->program))
+	if (!j || document_job_matters(s, j) ||
+	    !(program_known(&s->program) || j->program.flops > 0))
 		return;
 	if (document_of_snapshot(&d, s, j)) {
 		out->failed = true;

@@ -70,8 +70,13 @@ const char *report_money(char out[REPORT_WORD], const struct program_config *cfg
 	return out;
 }
 
+double report_flops(const struct program_config *cfg, const struct program_view *p)
+{
+	return cfg->flops > 0 ? cfg->flops : p->flops;
+}
+
 static void program_rate_row(struct canvas *c, const char *name, const struct program_config *cfg,
-			     const struct program_rate *r)
+			     const struct program_view *p, const struct program_rate *r)
 {
 	char text[REPORT_WORD];
 
@@ -81,8 +86,12 @@ static void program_rate_row(struct canvas *c, const char *name, const struct pr
 		canvas_right(c, COL_SECOND, STYLE_PLAIN, report_si(text, r->samples));
 	if (cfg->tokens > 0)
 		canvas_right(c, COL_TOKENS, STYLE_PLAIN, report_si(text, r->tokens));
-	if (cfg->flops > 0) {
-		canvas_right(c, COL_FLOPS, STYLE_PLAIN, report_si(text, r->flops));
+	if (report_flops(cfg, p) > 0) {
+		char si[32];
+
+		snprintf(text, sizeof(text), "%s%s", p->source == PROGRAM_lower_bound ? ">=" : "",
+			 report_si(si, r->flops));
+		canvas_right(c, COL_FLOPS, STYLE_PLAIN, text);
 		canvas_right(c, COL_MFU, r->mfu > 1 ? STYLE_RED : STYLE_PLAIN,
 			     report_share(text, r->mfu));
 	}
@@ -97,12 +106,25 @@ static void program_rates(struct canvas *c, const struct program_config *cfg,
 		canvas_right(c, COL_SECOND, STYLE_DIM, "samples");
 	if (cfg->tokens > 0)
 		canvas_right(c, COL_TOKENS, STYLE_DIM, "tokens");
-	if (cfg->flops > 0) {
+	if (report_flops(cfg, p) > 0) {
 		canvas_right(c, COL_FLOPS, STYLE_DIM, "FLOP");
 		canvas_right(c, COL_MFU, STYLE_DIM, "MFU");
 	}
-	program_rate_row(c, "in steps", cfg, &p->steps);
-	program_rate_row(c, "of observed", cfg, &p->elapsed);
+	program_rate_row(c, "in steps", cfg, p, &p->steps);
+	program_rate_row(c, "of observed", cfg, p, &p->elapsed);
+}
+
+/* Describes the measured operations of a step. */
+static void program_source_line(struct canvas *c, const struct program_view *p)
+{
+	char si[32];
+
+	report_field(c, "operations");
+	canvas_put(c, STYLE_PLAIN, "%s%sFLOP a step, measured",
+		   p->source == PROGRAM_lower_bound ? "at least " : "", report_si(si, p->flops));
+	if (p->source == PROGRAM_lower_bound)
+		canvas_put(c, STYLE_DIM,
+			   "; not all kernels can be seen, set the exact figure with --flops");
 }
 
 static void program_accelerators_line(struct canvas *c, const struct program_config *cfg,
@@ -162,11 +184,15 @@ void report_program(struct canvas *c, const struct report_document *d)
 {
 	const struct program_config *cfg = &d->program;
 
-	if (!d->live || !program_known(cfg))
+	if (!d->live || !(program_known(cfg) || d->rates.flops > 0))
 		return;
 	program_rates(c, cfg, &d->rates);
-	if (!(cfg->flops > 0))
+	if (!(report_flops(cfg, &d->rates) > 0))
 		return;
+	if (!(cfg->flops > 0))
+		program_source_line(c, &d->rates);
+	if (!(cfg->flops > 0) && !(d->rates.accelerators > 0))
+		return; /* a job on CPUs: it has no accelerator that could be named */
 	program_accelerators_line(c, cfg, &d->rates);
 	program_goodputs(c, d);
 }
@@ -275,7 +301,11 @@ void report_program_json(struct buffer *out, const struct report_document *d)
 	json_known(out, "accelerator", cfg->accelerator);
 	report_program_real_or_null(out, "accelerators", p->accelerators);
 	json_open(out, "program", '{');
-	report_program_real_or_null(out, "flops_per_step", cfg->flops);
+	report_program_real_or_null(out, "flops_per_step", report_flops(cfg, p));
+	json_known(out, "flops_source",
+		   cfg->flops > 0 ? program_source_name[PROGRAM_configured]
+		   : p->flops > 0 ? program_source_name[p->source]
+				  : "");
 	report_program_real_or_null(out, "samples_per_step", cfg->samples);
 	report_program_real_or_null(out, "tokens_per_step", cfg->tokens);
 	report_program_real_or_null(out, "peak_flops", cfg->peak_flops);

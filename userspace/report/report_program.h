@@ -30,6 +30,8 @@ double report_accelerator_ns(const double *ns);
 const char *report_hours(char out[REPORT_WORD], double ns);
 const char *report_money(char out[REPORT_WORD], const struct program_config *cfg, double ns);
 /* Formats a share from 0 to 1: "12.5 %" or "<0.1 %"; "unknown" for 0. */
+/* Returns the work of a step: what the user stated, else what was measured; 0: unknown. */
+double report_flops(const struct program_config *cfg, const struct program_view *p);
 const char *report_share(char out[REPORT_WORD], double share);
 /* Formats a number with an SI prefix: "1024", "2.10 M", "412 T"; "unknown" for 0. */
 const char *report_si(char out[32], double v);

@@ -171,6 +171,7 @@ struct job_view {
 	/* Number of ranks of the last run that were seen on this node, and of their
 	 * accelerators. */
 	uint32_t run_ranks, accelerators;
+	uint32_t run_measured; /* ranks whose operations of a step were measured */
 	double accelerator_ns[BUCKET_COUNT];
 	struct program_seen work;
 	struct program_view program;
@@ -218,7 +219,8 @@ void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret);
 /* Fills the windows. windows_ns: WINDOWS_MAX lengths, of which 0 is unused. */
 void job_view_windows(const struct job *j, const uint64_t *windows_ns, struct job_view *v);
 /* Adds the ledger and the number of accelerators of a running rank. */
-void job_view_rank(struct job_view *v, const struct ledger_view *l, uint32_t accelerators);
+void job_view_rank(struct job_view *v, const struct ledger_view *l, uint32_t accelerators,
+		   double operations, bool bound);
 /* Computes work and program figures. Call it after all ranks were added. */
 void job_view_work(struct job_view *v, const struct program_config *c);
 struct carry;

@@ -41,6 +41,10 @@ struct job_member {
 	struct ledger *ledger; /* time by bucket; NULL: the process shows no sign of training */
 	struct window *window; /* time by bucket and clock, for the last hour, day and week */
 
+	/* Operations of a step, as measured; 0: unknown. operations_bound: it has more. */
+	double operations;
+	bool operations_bound;
+
 	/* The job sets the fields from here on. While the process is not in a job, the model sets
 	 * job_key. */
 	/* Key of the job of which the process is, or would be, a rank. */

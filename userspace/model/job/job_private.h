@@ -42,6 +42,11 @@ struct job_work {
 	 * the previous run. */
 	uint32_t run_ranks, run_accelerators, before_accelerators;
 	uint64_t left_ns; /* time at which the last rank left */
+	/* Operations of a step of those ranks that have left, number of ranks whose operations were
+	 * measured, and whether the sum is a lower bound. */
+	double run_operations;
+	uint32_t run_measured;
+	bool run_bound;
 };
 
 /* Progress of the job in one checkpoint. */

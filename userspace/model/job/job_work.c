@@ -28,7 +28,9 @@ void job_work_begin(struct job *j, const struct job_member *m)
 	if (j->disrupted && !j->members && m->start_ns > w->left_ns)
 		job_work_outage_add(j, w->past_ns, m->start_ns);
 	w->before_accelerators = w->run_accelerators;
-	w->run_ranks = w->run_accelerators = 0;
+	w->run_ranks = w->run_accelerators = w->run_measured = 0;
+	w->run_operations = 0;
+	w->run_bound = false;
 }
 
 /* Counts a step. Excluded time counts neither as a part of the step nor in the time from which the
@@ -75,6 +77,9 @@ void job_work_leave(struct job *j, const struct job_member *m, uint64_t now_ns)
 	if (m->run == j->runs) {
 		w->run_ranks++;
 		w->run_accelerators += n;
+		w->run_operations += m->operations;
+		w->run_measured += m->operations > 0;
+		w->run_bound |= m->operations_bound;
 	} else if (m->run + 1 == j->runs) {
 		w->before_accelerators += n;
 	}
@@ -98,12 +103,19 @@ void job_work_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 		.made = w->made,
 		.lost = w->lost,
 		.excluded = w->excluded,
+		.flops = w->run_operations,
+		.flops_bound = w->run_bound,
 	};
+	ret->run_measured = w->run_measured;
 }
 
-void job_view_rank(struct job_view *v, const struct ledger_view *l, uint32_t accelerators)
+void job_view_rank(struct job_view *v, const struct ledger_view *l, uint32_t accelerators,
+		   double operations, bool bound)
 {
 	v->run_ranks++;
+	v->run_measured += operations > 0;
+	v->work.flops += operations;
+	v->work.flops_bound |= bound;
 	v->accelerators += accelerators;
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		v->accelerator_ns[b] += (double)l->ns[b] * accelerators;
@@ -124,6 +136,11 @@ void job_view_work(struct job_view *v, const struct program_config *c)
 {
 	const struct ledger_view *l = &v->ledger;
 
+	/* Ranks on other nodes are assumed to do what those here do, as for accelerators. */
+	if (v->run_measured < v->run_ranks)
+		v->work.flops_bound = true;
+	if (v->run_ranks && v->world_size > 0 && (uint32_t)v->world_size > v->run_ranks)
+		v->work.flops *= (double)v->world_size / v->run_ranks;
 	v->work.accelerators = job_work_accelerators_everywhere(v);
 	v->work.goodput_ns = l->ns[BUCKET_GOODPUT];
 	v->work.observed_ns = ledger_elapsed(l) - l->ns[BUCKET_UNOBSERVED];
@@ -141,4 +158,6 @@ void job_work_archive(struct archive *a, struct job_work *w)
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		archive_require(a, w->past_ns[b] >= 0);
 	archive_fields(a, w, run_ranks, run_accelerators, before_accelerators, left_ns);
+	archive_fields(a, w, run_operations, run_measured, run_bound);
+	archive_require(a, isfinite(w->run_operations) && w->run_operations >= 0);
 }

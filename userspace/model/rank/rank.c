@@ -148,6 +148,7 @@ static void rank_tick(struct rank *r, uint64_t now_ns)
 	rank_suspend_tick(r, now_ns);
 	rank_hang_tick(r, now_ns);
 	rank_change_tick(r, now_ns);
+	rank_work_tick(r, now_ns);
 	if (r->loops[0]->state.state == STATE_LOCKED && now_ns > NOTE_WAIT_NS)
 		rank_notes(r, now_ns - NOTE_WAIT_NS);
 	if (now_ns - r->ledger_reported_ns >= LEDGER_REPORT_NS)
@@ -248,9 +249,11 @@ static int rank_record(struct rank *r, const struct event *ev, const struct gp_p
 		rank_monitor_close(r);
 	if (kind == GP_KIND_monitor)
 		return rank_monitor(r, ev);
+	if (kind == GP_KIND_operation)
+		return rank_work_operation(r, ev);
 	if (probe &&
 	    /* a count of unsent records does not show that the process trains */
-	    probe->role == GP_ROLE_monitor)
+	    (probe->role == GP_ROLE_monitor || probe->role == GP_ROLE_operation))
 		return 0;
 	if (!r->marker) {
 		if (kind == GP_KIND_gap)

@@ -73,5 +73,7 @@ uint64_t rank_roles(const struct rank *r, uint64_t now_ns)
 	/* this probe shows which steps the gradient scaler skipped */
 	if (m->seen & 1ull << SIGNAL_AMP)
 		roles |= 1ull << GP_ROLE_amp_update;
+	if (rank_work_wants(r))
+		roles |= 1ull << GP_ROLE_operation;
 	return roles;
 }

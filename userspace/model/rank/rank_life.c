@@ -58,6 +58,7 @@ void rank_free(struct rank *r)
 	input_waits_free(r->input);
 	rank_lines_free(r->lines);
 	device_clock_free(r->device);
+	rank_work_free(r->work);
 	free(r->examination);
 	free(r->worker_examination);
 	rank_hang_free(&r->hang);

@@ -273,6 +273,8 @@ void rank_step(struct rank *r, const struct step *s)
 	rank_device_step(r, &fs);
 	if (timed && !s->loop)
 		rank_line_step(r, &fs);
+	if (!s->loop)
+		rank_work_step(r, &fs.step);
 	if (!s->loop && timed && fs.device_known)
 		rank_straggler_step(r, &fs);
 	if (r->ledger_due)

@@ -31,6 +31,7 @@
  *   rank_start.c      the time before the first step
  *   rank_range.c      named ranges of the job
  *   rank_monitor.c    the job's own monitoring
+ *   rank_work.c       operations of a step
  *
  * A process that never shows a marker costs 3 KiB: everything else is allocated at the first one,
  * and grows with what the process does. A rank that trains in one loop takes 63 KiB after days,
@@ -359,6 +360,10 @@ struct rank {
 	struct rank_lines *lines; /* NULL until the first sample of a Python line */
 	/* NULL until the first record about the process's accelerator. */
 	struct device_clock *device;
+	/* The present measurement of operations (NULL: none), and when the next one may begin. Not
+	 * saved: a restored rank measures again. */
+	struct rank_work *work;
+	uint64_t work_again_ns;
 	/* The last examination of the training thread; NULL: there was none. */
 	struct examination *examination;
 	/* Last examination of the data loader's workers: the worker that was blocked longest. */
@@ -453,6 +458,19 @@ uint64_t rank_step_at(const struct rank *r, uint32_t tid, uint64_t at_ns, bool *
 /* rank_file.c */
 /* Handles records about files (gp_file) and renames (gp_renamed). Returns 0 or -ENOMEM. */
 int rank_file(struct rank *r, const struct event *ev);
+
+/* rank_work.c */
+struct rank_work;
+void rank_work_free(struct rank_work *w); /* NULL is allowed */
+/* Takes an operator that was called. Returns 0 or -ENOMEM. */
+int rank_work_operation(struct rank *r, const struct event *ev);
+/* Notes that calls of operators were not sent. */
+void rank_work_unsent(struct rank *r);
+/* Takes a finished step of the first loop. */
+void rank_work_step(struct rank *r, const struct step *s);
+void rank_work_tick(struct rank *r, uint64_t now_ns);
+/* Returns true while the probes of operators are needed. */
+bool rank_work_wants(const struct rank *r);
 
 /* rank_flow.c */
 /* Passes a signal to the step finder, unless the signal is unreliable because probes are missing.

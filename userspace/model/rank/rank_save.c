@@ -2,6 +2,8 @@
 /* rank_save.c - saves the state of a rank to an archive, and restores it. */
 #include "userspace/model/rank/rank_private.h"
 
+#include <math.h>
+
 #include "userspace/model/signal/marker.h"
 
 /* Saves or restores the ring of finished steps. The capacity is saved too, because it decides when
@@ -162,6 +164,8 @@ void rank_archive(struct archive *a, struct rank **at, struct model_env *env, bo
 	archive_fields(a, r, unsent_ns, suspended_ns, suspended_booked_ns, hits);
 	overhead_archive(a, &r->overhead);
 	archive_fields(a, r, lost, disruptions, cause_ns);
+	archive_fields(a, r, member.operations, member.operations_bound);
+	archive_require(a, isfinite(r->member.operations) && r->member.operations >= 0);
 	rank_events_archive(a, r);
 	rank_finders_archive(a, r);
 	job_member_archive(a, &r->member);

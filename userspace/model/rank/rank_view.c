@@ -120,6 +120,8 @@ int rank_view(const struct rank *r, uint64_t now_ns, bool figures, struct rank_v
 		.hits = r->hits,
 		.lost = r->lost,
 		.ranges_unsent = r->ranges_unsent,
+		.operations = m->operations,
+		.operations_bound = m->operations_bound,
 		.accelerators = r->trainer ? program_accelerators(&m->env->program, m->accelerated)
 					   : 0,
 	};

@@ -15,9 +15,17 @@ int model_probes_init(struct model_probes *ps)
 	return ps->table ? 0 : -ENOMEM;
 }
 
+static void model_probe_free(void *probe)
+{
+	struct model_probe *mp = probe;
+
+	free(mp->formula);
+	free(mp);
+}
+
 void model_probes_clear(struct model_probes *ps)
 {
-	table_free(ps->table, free);
+	table_free(ps->table, model_probe_free);
 	free(ps->attach);
 	device_codes_clear(&ps->codes);
 }
@@ -54,6 +62,28 @@ int model_probe_define(struct model_probes *ps, uint32_t hash, const struct gp_p
 	event_copy(mp->def.runtime, p->runtime);
 	tape_probe_complete(&mp->def);
 	return 0;
+}
+
+int model_probe_formula(struct model_probes *ps, uint32_t hash, const struct gp_formula *f)
+{
+	struct model_probe *mp = model_probe_find(ps, hash);
+	struct formula parsed;
+
+	if (!mp || formula_parse(&parsed, f->text))
+		return 0;
+	if (!mp->formula)
+		mp->formula = malloc(sizeof(*mp->formula));
+	if (!mp->formula)
+		return -ENOMEM;
+	*mp->formula = parsed;
+	return 0;
+}
+
+const struct formula *model_probe_formula_find(const struct model_probes *ps, uint32_t hash)
+{
+	const struct model_probe *mp = table_get(ps->table, hash);
+
+	return mp ? mp->formula : NULL;
 }
 
 static struct attach_view *model_attach_find(struct model_probes *ps, uint32_t hash,

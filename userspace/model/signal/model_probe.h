@@ -8,6 +8,7 @@
 #include "userspace/base/archive.h"
 #include "userspace/base/table.h"
 #include "userspace/model/signal/device_code.h"
+#include "userspace/model/signal/operation.h"
 
 /* Limits. Probes beyond MODEL_PROBES have no definition, and sites beyond MODEL_ATTACH are not
  * listed. MODEL_PROBE_CACHE is the number of entries of a cache for lookups by hash. */
@@ -18,6 +19,7 @@
 struct model_probe {
 	struct gp_probe def;
 	uint64_t hits, unsent, hit_cost_ns;
+	struct formula *formula; /* operations of a call; NULL: none. Not saved */
 };
 
 /* A site: a function in a file where a probe is attached or may be attached. */
@@ -59,6 +61,11 @@ int model_probes_init(struct model_probes *ps); /* 0 or -ENOMEM */
 void model_probes_clear(struct model_probes *ps);
 /* Sets the definition of the probe with this hash. Returns 0 or -ENOMEM. */
 int model_probe_define(struct model_probes *ps, uint32_t hash, const struct gp_probe *p);
+/* Sets the formula of a probe that is defined; one that is wrong counts as none. Returns 0 or
+ * -ENOMEM. */
+int model_probe_formula(struct model_probes *ps, uint32_t hash, const struct gp_formula *f);
+/* Returns the formula of a probe, or NULL. */
+const struct formula *model_probe_formula_find(const struct model_probes *ps, uint32_t hash);
 /* Records that a probe was attached to or detached from a site at now_ns. *ret_reported: the site,
  * if the overhead budget detached the probe or allowed it again, else NULL. Returns 0 or
  * -ENOMEM. */

@@ -10,6 +10,10 @@
 #define NS_PER_S    1e9
 #define NS_PER_HOUR 3600e9
 
+#define X(name) #name,
+const char *const program_source_name[] = {PROGRAM_SOURCES(X)};
+#undef X
+
 static const struct {
 	const char *key;
 	size_t at;
@@ -86,14 +90,14 @@ uint32_t program_accelerators(const struct program_config *c, bool seen)
 }
 
 /* Fills *ret with the rates of n steps that took `ns`. */
-static void program_rate_set(struct program_rate *ret, const struct program_config *c, double n,
-			     uint64_t ns, double peak_flops)
+static void program_rate_set(struct program_rate *ret, const struct program_config *c, double flops,
+			     double n, uint64_t ns, double peak_flops)
 {
 	double per_s = ns ? n / ((double)ns / NS_PER_S) : 0;
 
 	ret->samples = c->samples * per_s;
 	ret->tokens = c->tokens * per_s;
-	ret->flops = c->flops * per_s;
+	ret->flops = flops * per_s;
 	ret->mfu = peak_flops > 0 ? ret->flops / peak_flops : 0;
 }
 
@@ -104,10 +108,17 @@ void program_view(const struct program_config *c, const struct program_seen *s,
 	double counts = s->made > s->lost ? fmax(0, (double)(s->made - s->lost) - s->excluded) : 0;
 	struct program_rate productive;
 
-	*ret = (struct program_view){.accelerators = s->accelerators};
-	program_rate_set(&ret->steps, c, s->timed_steps, s->timed_ns, peak_flops);
-	program_rate_set(&ret->elapsed, c, counts, s->observed_ns, peak_flops);
-	program_rate_set(&productive, c, counts, s->goodput_ns, peak_flops);
+	*ret = (struct program_view){
+		.accelerators = s->accelerators,
+		.flops = c->flops > 0 ? c->flops : s->flops,
+		.source = c->flops > 0	    ? PROGRAM_configured
+			  : !(s->flops > 0) ? PROGRAM_none
+			  : s->flops_bound  ? PROGRAM_lower_bound
+					    : PROGRAM_measured,
+	};
+	program_rate_set(&ret->steps, c, ret->flops, s->timed_steps, s->timed_ns, peak_flops);
+	program_rate_set(&ret->elapsed, c, ret->flops, counts, s->observed_ns, peak_flops);
+	program_rate_set(&productive, c, ret->flops, counts, s->goodput_ns, peak_flops);
 	ret->program = productive.mfu;
 	if (s->observed_ns)
 		ret->runtime = (double)s->goodput_ns / (double)s->observed_ns;

@@ -51,7 +51,18 @@ struct program_seen { /* observed figures of a job */
 	double excluded;
 	uint64_t observed_ns, goodput_ns;
 	double accelerators; /* of the whole job */
+	double flops;	     /* work of one step of the whole job, as measured; 0: unknown */
+	bool flops_bound;    /* it is more */
 };
+
+/* Where the work of a step is from: the user, or it was measured, perhaps not completely. */
+#define PROGRAM_SOURCES(X) X(none) X(configured) X(measured) X(lower_bound)
+enum program_source {
+#define X(name) PROGRAM_##name,
+	PROGRAM_SOURCES(X)
+#undef X
+};
+extern const char *const program_source_name[];
 
 struct program_rate {
 	double samples, tokens, flops; /* per second */
@@ -60,6 +71,8 @@ struct program_rate {
 
 struct program_view {
 	double accelerators;
+	double flops; /* work of one step; what the user stated goes before what was measured */
+	enum program_source source; /* of flops */
 	/* steps: divided by the time of steps. elapsed: divided by observed time. */
 	struct program_rate steps, elapsed;
 	/* runtime: goodput / observed time. program: share of the accelerators' peak that is used

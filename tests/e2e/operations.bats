@@ -1,0 +1,47 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Floating-point operations of a step, measured from outside, against torch's own FlopCounterMode.
+
+# shellcheck disable=SC2030,SC2031,SC2154 # tests are subshells; bats sets stderr
+load lib
+
+setup_file() { e2e_setup_file; }
+setup() {
+	e2e_setup
+	need_probes
+}
+teardown() { e2e_teardown; }
+
+# Trains a model; checks the operations of a step. Torch 1.13 has no FlopCounterMode: its figure is that of the same
+# model on a later version.
+measured() { # current|1.13 model [operations]
+	local truth
+	python_for "$1" operations
+	run -0 "$GP_BPF" record --quiet -o "$T/tape" -- "$PY" "$TOP/tests/workloads/operations.py" "$2" --seconds 10
+	truth=$(sed -n "s/^operations $2 //p" <<<"$output")
+	truth=${3:-$truth}
+	"$GP_BPF" replay --json "$T/tape" >"$T/report"
+	equal measured "$(jq -r '.jobs[0].program.flops_source' "$T/report")" "source"
+	equal "$truth" "$(jq -r '.jobs[0].program.flops_per_step' "$T/report")" "operations of a step"
+	[ "$(jq -r '.jobs[0].program.in_steps.flops_per_second > 0' "$T/report")" = true ]
+}
+
+@test "a perceptron" { measured current mlp; }
+@test "convolutions in two dimensions, one transposed" { measured current conv; }
+@test "convolutions in one dimension" { measured current conv1d; }
+@test "convolutions in three dimensions" { measured current conv3d; }
+@test "a transformer with fused attention" { measured current attention; }
+@test "a transformer with attention as products" { measured current products; }
+@test "a transformer under autocast" { measured current autocast; }
+@test "baddbmm" { measured current baddbmm; }
+@test "torch 1.13: a perceptron" { measured 1.13 mlp 499200; }
+@test "torch 1.13: convolutions in two dimensions" { measured 1.13 conv 24215040; }
+@test "torch 1.13: a transformer with attention as products" { measured 1.13 products 93929472; }
+
+@test "what the user states goes before what is measured" {
+	python_for current operations
+	run -0 "$GP_BPF" record --quiet --flops 1e9 -o "$T/tape" -- "$PY" "$TOP/tests/workloads/operations.py" mlp --seconds 8
+	"$GP_BPF" replay --json "$T/tape" >"$T/report"
+	equal configured "$(jq -r '.jobs[0].program.flops_source' "$T/report")" "source"
+	equal 1000000000 "$(jq -r '.jobs[0].program.flops_per_step' "$T/report")" "operations of a step"
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rank_work.c - measures the floating-point operations of a step (docs/operations.md). The probes
+ * of operators are attached while a rank has a struct rank_work: from when its steps are certain
+ * until some of them were measured. */
+#include "userspace/model/rank/rank_private.h"
+
+#include "userspace/base/grow.h"
+#include "userspace/model/signal/operation.h"
+
+#define WORK_STEPS   4 /* steps that are measured; their mean is the result */
+#define WORK_OPS_MAX 65536
+/* Losses of records are reported up to this time (ns) after the records. */
+#define WORK_SETTLE_NS 3000000000ull
+#define WORK_WITHIN_NS 60000000000ull	/* a measurement that takes longer is given up */
+#define WORK_AGAIN_NS  3600000000000ull /* time between two measurements */
+
+struct rank_work {
+	struct tensor_places places;
+	uint64_t since_ns; /* begin of the measurement */
+	uint64_t first_ns; /* time of the first operator; 0: none yet */
+	uint64_t done_ns;  /* when the last step was measured; 0: some are missing */
+	uint64_t lost;	   /* rank.lost at the begin */
+	double sum;	   /* operations of the measured steps */
+	uint32_t steps;
+	bool skipped; /* the first whole step was not used: links may be attached one by one */
+	bool bound, spoiled;
+	uint32_t nops, ops_cap;
+	struct work_op {
+		uint64_t ts_ns, operations;
+		bool bound, unknown;
+	} * ops; /* since the last step, in order of processing */
+};
+
+static void rank_work_end(struct rank *r, uint64_t again_ns)
+{
+	rank_work_free(r->work);
+	r->work = NULL;
+	r->work_again_ns = again_ns;
+}
+
+void rank_work_free(struct rank_work *w)
+{
+	if (w)
+		free(w->ops);
+	free(w);
+}
+
+bool rank_work_wants(const struct rank *r)
+{
+	return r->work && !r->work->done_ns && !r->work->spoiled;
+}
+
+int rank_work_operation(struct rank *r, const struct event *ev)
+{
+	const struct formula *f = model_probe_formula_find(r->member.env->probes, ev->rec->probe);
+	struct rank_work *w = r->work;
+	struct work_op *op;
+	int place;
+
+	if (!f || !rank_work_wants(r))
+		return 0;
+	if (!w->first_ns)
+		w->first_ns = ev->rec->ts_ns;
+	op = w->nops < WORK_OPS_MAX ? grow_add(w->ops, w->nops, w->ops_cap, WORK_OPS_MAX) : NULL;
+	if (!op) {
+		w->spoiled = true;
+		return w->nops < WORK_OPS_MAX ? -ENOMEM : 0;
+	}
+	tensor_places_learn(&w->places, f, ev->operation);
+	place = tensor_place(&w->places);
+	*op = (struct work_op){.ts_ns = ev->rec->ts_ns, .bound = f->bound, .unknown = place < 0};
+	if (place >= 0 && formula_operations(f, ev->operation, place, &op->operations))
+		op->bound = true;
+	return 0;
+}
+
+void rank_work_unsent(struct rank *r)
+{
+	if (r->work)
+		r->work->spoiled = true;
+}
+
+void rank_work_step(struct rank *r, const struct step *s)
+{
+	struct rank_work *w = r->work;
+	bool known = true, bound = false;
+	uint32_t left = 0;
+	double sum = 0;
+
+	if (!w || !rank_work_wants(r))
+		return;
+	for (uint32_t i = 0; i < w->nops; i++) {
+		const struct work_op *op = &w->ops[i];
+
+		if (op->ts_ns > s->end_ns) {
+			w->ops[left++] = *op;
+		} else if (op->ts_ns > s->start_ns) {
+			sum += (double)op->operations;
+			known &= !op->unknown;
+			bound |= op->bound;
+		}
+	}
+	w->nops = left;
+	if (!w->first_ns || s->start_ns < w->first_ns || s->flags & STEP_NO_SAMPLE || !known ||
+	    !(sum > 0))
+		return;
+	if (!w->skipped) {
+		w->skipped = true;
+		return;
+	}
+	w->sum += sum;
+	w->bound |= bound;
+	if (++w->steps == WORK_STEPS)
+		w->done_ns = s->end_ns;
+}
+
+static bool rank_work_due(const struct rank *r, uint64_t now_ns)
+{
+	return r->alive && r->trainer && now_ns >= r->work_again_ns &&
+	       r->loops[0]->state.state == STATE_LOCKED && r->loops[0]->state.unit == UNIT_STEP;
+}
+
+void rank_work_tick(struct rank *r, uint64_t now_ns)
+{
+	struct rank_work *w = r->work;
+
+	if (!w && rank_work_due(r, now_ns)) {
+		r->work = w = calloc(1, sizeof(*w));
+		if (!w)
+			return;
+		w->since_ns = now_ns;
+		w->lost = r->lost;
+	}
+	if (!w || (w->done_ns && now_ns < w->done_ns + WORK_SETTLE_NS && !w->spoiled))
+		return;
+	if (w->spoiled || w->lost != r->lost || now_ns > w->since_ns + WORK_WITHIN_NS) {
+		rank_work_end(r, now_ns + WORK_AGAIN_NS);
+		return;
+	}
+	if (!w->done_ns)
+		return;
+	r->member.operations = w->sum / w->steps;
+	/* Kernels of other libraries, such as those of Triton, are not seen. */
+	r->member.operations_bound = w->bound || r->member.accelerated;
+	rank_work_end(r, now_ns + WORK_AGAIN_NS);
+}
