@@ -325,6 +325,8 @@ static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 		{"gross", j->ledger.productive_gross_ns},
 		{"lost", j->work.lost},
 		{"accelerators", (uint64_t)j->program.accelerators},
+		{"operations", (uint64_t)j->program.flops},
+		{"operations_source", j->program.source},
 		{"samples_s", (uint64_t)(j->program.steps.samples + 0.5)},
 		{"samples_in_all", (uint64_t)(j->program.elapsed.samples + 0.5)},
 		{"mfu_ppm", (uint64_t)(1e6 * j->program.steps.mfu + 0.5)},

@@ -105,6 +105,7 @@ enum script_probe {
 	P_COMM_END,
 	P_CACHED_BEGIN,
 	P_CACHED,
+	P_PRODUCT,
 	P_COUNT
 };
 
@@ -161,6 +162,7 @@ static const struct {
 	[P_COMM_END] = {"nccl.comm_destroy", GP_ROLE_comm_end, GP_PROBE_RETURNS, "nccl"},
 	[P_CACHED_BEGIN] = {"pjrt.deserialize_begin", GP_ROLE_cached, 0, "pjrt"},
 	[P_CACHED] = {"pjrt.deserialize", GP_ROLE_cached, GP_PROBE_RETURNS, "pjrt"},
+	[P_PRODUCT] = {"t.product", GP_ROLE_operation, 0},
 };
 
 /* What the probe file of a runtime says of it. */
@@ -328,6 +330,7 @@ static inline void script_session(struct script *s)
 {
 	struct gp_clock *c;
 	struct gp_session *gs = script_add(s, GP_KIND_session, 0, 0, -1);
+	struct gp_formula *f;
 
 	gs->abi = GP_ABI_VERSION;
 	snprintf(gs->version, sizeof(gs->version), "0");
@@ -352,6 +355,8 @@ static inline void script_session(struct script *s)
 	}
 	for (size_t i = 0; i < sizeof(script_codes) / sizeof(script_codes[0]); i++)
 		*(struct gp_code *)script_add(s, GP_KIND_code, 0, 0, -1) = script_codes[i];
+	f = script_add(s, GP_KIND_formula, 0, 0, P_PRODUCT);
+	snprintf(f->text, sizeof(f->text), "2 a0 a1 b1");
 	script_made(s);
 }
 

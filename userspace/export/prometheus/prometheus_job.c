@@ -163,19 +163,22 @@ static void prometheus_job_tokens(struct page *p, const struct metric_family *f,
 static void prometheus_job_flops(struct page *p, const struct metric_family *f,
 				 const struct job_view *j)
 {
-	prometheus_job_rate(p, f, j, j->program.steps.flops, j->program.elapsed.flops);
+	/* A lower bound is not exported, as a sample cannot say that it is one. */
+	if (j->program.source != PROGRAM_lower_bound)
+		prometheus_job_rate(p, f, j, j->program.steps.flops, j->program.elapsed.flops);
 }
 
 static void prometheus_job_mfu(struct page *p, const struct metric_family *f,
 			       const struct job_view *j)
 {
-	prometheus_job_rate(p, f, j, j->program.steps.mfu, j->program.elapsed.mfu);
+	if (j->program.source != PROGRAM_lower_bound)
+		prometheus_job_rate(p, f, j, j->program.steps.mfu, j->program.elapsed.mfu);
 }
 
 static void prometheus_job_program_goodput(struct page *p, const struct metric_family *f,
 					   const struct job_view *j)
 {
-	if (j->program.program > 0)
+	if (j->program.program > 0 && j->program.source != PROGRAM_lower_bound)
 		page_value_real(p, prometheus_job_job(p, f, j), j->program.program);
 }
 

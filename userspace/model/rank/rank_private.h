@@ -360,8 +360,7 @@ struct rank {
 	struct rank_lines *lines; /* NULL until the first sample of a Python line */
 	/* NULL until the first record about the process's accelerator. */
 	struct device_clock *device;
-	/* The present measurement of operations (NULL: none), and when the next one may begin. Not
-	 * saved: a restored rank measures again. */
+	/* The present measurement of operations (NULL: none), and when the next one may begin. */
 	struct rank_work *work;
 	uint64_t work_again_ns;
 	/* The last examination of the training thread; NULL: there was none. */
@@ -462,6 +461,7 @@ int rank_file(struct rank *r, const struct event *ev);
 /* rank_work.c */
 struct rank_work;
 void rank_work_free(struct rank_work *w); /* NULL is allowed */
+void rank_work_archive(struct archive *a, struct rank *r);
 /* Takes an operator that was called. Returns 0 or -ENOMEM. */
 int rank_work_operation(struct rank *r, const struct event *ev);
 /* Notes that calls of operators were not sent. */

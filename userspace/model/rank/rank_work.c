@@ -4,6 +4,8 @@
  * until some of them were measured. */
 #include "userspace/model/rank/rank_private.h"
 
+#include <math.h>
+
 #include "userspace/base/grow.h"
 #include "userspace/model/signal/operation.h"
 
@@ -143,4 +145,21 @@ void rank_work_tick(struct rank *r, uint64_t now_ns)
 	/* Kernels of other libraries, such as those of Triton, are not seen. */
 	r->member.operations_bound = w->bound || r->member.accelerated;
 	rank_work_end(r, now_ns + WORK_AGAIN_NS);
+}
+
+void rank_work_archive(struct archive *a, struct rank *r)
+{
+	struct rank_work *w = r->work = archive_object(a, r->work, sizeof(*w));
+
+	archive_field(a, r->work_again_ns);
+	if (!w)
+		return;
+	archive_struct(a, sizeof(*w));
+	archive_fields(a, w, places.tensors, places.fits, since_ns, first_ns, done_ns, lost, sum);
+	archive_fields(a, w, steps, skipped, bound, spoiled);
+	archive_require(a, isfinite(w->sum) && w->sum >= 0 && w->steps <= WORK_STEPS);
+	archive_require(a, !w->done_ns == (w->steps < WORK_STEPS));
+	archive_items(a, w->ops, w->nops, w->ops_cap, WORK_OPS_MAX);
+	for (uint32_t i = 0; i < w->nops; i++)
+		archive_fields(a, &w->ops[i], ts_ns, operations, bound, unknown);
 }

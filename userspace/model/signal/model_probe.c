@@ -238,6 +238,20 @@ int model_probes_view(const struct model_probes *ps, struct attach_view **ret)
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
+/* Saves the text of a formula, from which a restored model parses it again. */
+static void model_formula_archive(struct archive *a, struct model_probe *mp)
+{
+	char text[GP_FORMULA_MAX];
+
+	mp->formula = archive_object(a, mp->formula, sizeof(*mp->formula));
+	if (!mp->formula)
+		return;
+	archive_field(a, mp->formula->text);
+	memcpy(text, mp->formula->text, sizeof(text));
+	if (archive_reads(a))
+		archive_require(a, !formula_parse(mp->formula, text));
+}
+
 static void model_probe_archive(struct archive *a, struct model_probe *mp)
 {
 	archive_fields(a, mp, def.role, def.group, def.flags, def.id, def.runtime, def.returns);
@@ -245,6 +259,7 @@ static void model_probe_archive(struct archive *a, struct model_probe *mp)
 	for (int i = 0; i < GP_OKS; i++)
 		archive_field(a, mp->def.ok[i]);
 	archive_fields(a, mp, hits, unsent, hit_cost_ns);
+	model_formula_archive(a, mp);
 }
 
 static void model_table_archive(struct archive *a, struct model_probes *ps)
@@ -267,7 +282,7 @@ static void model_table_archive(struct archive *a, struct model_probes *ps)
 		archive_require(a, !table_get(ps->table, hash));
 		if (a->error || table_put(ps->table, hash, mp)) {
 			archive_require(a, false);
-			free(mp);
+			model_probe_free(mp);
 		}
 	}
 }

@@ -19,7 +19,7 @@
 struct model_probe {
 	struct gp_probe def;
 	uint64_t hits, unsent, hit_cost_ns;
-	struct formula *formula; /* operations of a call; NULL: none. Not saved */
+	struct formula *formula; /* operations of a call; NULL: none */
 };
 
 /* A site: a function in a file where a probe is attached or may be attached. */

@@ -137,6 +137,8 @@ int formula_parse(struct formula *ret, const char text[GP_FORMULA_MAX])
 	err = formula_read(ret, copy);
 	if (err)
 		*ret = (struct formula){0};
+	else
+		memcpy(ret->text, copy, strlen(copy));
 	return err;
 }
 

@@ -27,6 +27,7 @@ struct formula {
 	uint8_t count;	 /* number of factors; 0: no formula */
 	uint8_t tensors; /* number of tensors that it uses: the first one to the last one used */
 	bool bound;	 /* its result is a lower bound */
+	char text[GP_FORMULA_MAX]; /* as it was parsed; with a NUL */
 };
 
 /* Which words of a tensor's object are its sizes: found by the tensors of one process. */
