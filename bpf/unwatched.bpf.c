@@ -54,10 +54,10 @@ static __always_inline bool gp_begins(const __u64 name[2])
 #define GP_MEMFD      0x3a64666d656dull
 #define GP_MEMFD_MASK 0xffffffffffffull
 
-/* Returns true if the name of the file begins like that of a library in a probe file. The kernel's
- * buffer for a name has room for this many bytes even if the name is short; bytes after its end
- * match no prefix. A file in memory (memfd) may be a library, whatever its name, if the mapping is
- * private: run-time compilers use shared mappings. */
+/* Returns true if the name of the file begins like that of a library in a probe file. Reads
+ * sizeof(text) bytes, which the kernel's name buffer always has; bytes after the end of a short
+ * name match no prefix. A file in memory (memfd) may be a library, whatever its name, if the
+ * mapping is private: run-time compilers use shared mappings. */
 static __always_inline bool gp_name_matches(__u32 fd, bool is_private)
 {
 	struct dentry *dentry = BPF_CORE_READ(gp_file_of(fd), f_path.dentry);

@@ -14,7 +14,7 @@ struct examine;
  * -ENOMEM. */
 int examine_new(struct examine **ret, uint64_t overhead_ns);
 void examine_free(struct examine *e); /* NULL is allowed */
-/* As loader_examine(), loader_examined() and loader_examines(). */
+/* Like loader_examine(), loader_examined() and loader_examines() in loader.h. */
 int examine_begin(struct examine *e, const struct examine_request *r);
 const struct examine_result *examine_take(struct examine *e);
 bool examine_busy(const struct examine *e);

@@ -14,9 +14,9 @@
 #include "loader/site/site.h"
 #include "userspace/base/path.h"
 
-/* One search of a file ends after a time limit, which is meant for the reader processes. A plan
- * (the probes of a file, without attaching them) can wait longer: it repeats a search that was too
- * slow, up to this many times. Each search finds in the page cache what earlier ones read. */
+/* The search of a file ends after a time limit, which suits the reader processes. A plan (the
+ * probes of a file, without attaching them) can wait longer: it repeats a search that was too slow
+ * up to this many times. Each search finds in the page cache what earlier ones read. */
 #define SEARCHES_MAX 12
 
 static void plan_site_report(const struct probe_table *t, const struct site *site,

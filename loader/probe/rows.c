@@ -13,7 +13,7 @@
 struct entry {
 	size_t row;
 	struct gp_row compiled; /* result of probe_row_compile() */
-	bool unsent;		/* hits of this entry were ever counted instead of sent */
+	bool unsent;		/* hits of this entry were counted instead of sent at least once */
 };
 
 /* The used entries of gp_rows */
@@ -37,9 +37,9 @@ static void rows_hot_take_over(struct rows *r, const struct gp_row *kept)
 		r->hot_count = kept->hot + 1u;
 }
 
-/* Completes a replacement of links during which the predecessor was killed: old and new links
- * exist, but hits of only one generation count. If any row has the new generation, all new links
- * exist, so all rows get the new generation. */
+/* Completes a replacement of links that the predecessor began and, because it was killed, did not
+ * end: hits count only if they come from links of one generation. If a row has the new generation,
+ * all new links exist, so all rows get it. */
 static void rows_swap_take_over(struct rows *r)
 {
 	uint32_t newest = GENERATION_FIRST;

@@ -100,7 +100,8 @@ static void stream_open(struct pods_stream *s, char c)
 		s->inside = true;
 }
 
-/* Handles a closing bracket. Returns false if a callback did, or if the bracket closes nothing. */
+/* Handles a closing bracket. Returns false if a callback returned false, or if no bracket is
+ * open. */
 static bool stream_close(struct pods_stream *s, const char *from, const char *at)
 {
 	bool meta = s->items_depth != 2;

@@ -25,7 +25,7 @@ uint64_t model_job_key(struct model *m, const struct job_member *p)
 	return hash_word(hash_word(hash, p->pid), p->start_ns);
 }
 
-/* Changes the key of a job in all its processes. */
+/* Changes the job key in all ranks of a job. */
 static void model_job_moved(struct model *m, uint64_t was, uint64_t key)
 {
 	struct rank *r;

@@ -257,8 +257,9 @@ static int option_set_from_environment(struct options *o, unsigned command)
 	return 0;
 }
 
-/* Logs an unknown flag. getopt_long() has set optopt: to 0 for an unknown long option, to the
- * letter of an unknown short one, or to its value of a known option that was used wrongly. */
+/* Logs an unknown or misused option. getopt_long() has set optopt: 0 for an unknown long option,
+ * the letter for an unknown short option, LONG_FIRST + row for a known option that was given a
+ * value but takes none. */
 static int option_flag_unknown(unsigned command, char **argv)
 {
 	const char *help = option_command_help(command);

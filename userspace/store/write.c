@@ -420,8 +420,8 @@ int write_minute(struct store *st, int64_t rank, const struct intake_minute *clo
 	return err ? err : write_minute_update(st, rank, &m);
 }
 
-/* Reads the minute of the rank after m (up) or before m into m. Returns 1; 0 if there is none;
- * -errno. */
+/* Reads the minute that follows (up) or precedes the minute *m of the rank into *m. Returns 1; 0 if
+ * there is none; -errno. */
 static int write_minute_next(struct store *st, int64_t rank, bool up, struct intake_minute *m)
 {
 	sqlite3_stmt *stmt;
@@ -448,8 +448,8 @@ static int write_moves(struct store *st, int64_t rank, const struct intake_minut
 
 	for (int i = 0, k = 0; left_ns > 0 && i < MOVES_MOST; i++) {
 		err = write_minute_next(st, rank, up, &m);
-		/* There was not enough time of slot `was` from moves->minute on, because minutes
-		 * were merged with earlier ones: continue with earlier minutes. */
+		/* The minutes from moves->minute on have too little time in bucket `was`, because
+		 * minutes were merged with earlier ones: continue with earlier minutes. */
 		if (!err && up) {
 			up = false;
 			m.minute = moves->minute;
@@ -750,9 +750,9 @@ static int write_ledger_append(struct store *st, struct ledger *from, struct led
 			     from->place.id, p->id);
 }
 
-/* Merges the ledgers that a job has under its former and its current key. If they overlap in
- * time, another gp-bpf wrote the job under the current key: intake_place() counts the common
- * time once. */
+/* Merges the ledgers that a job has under its former and its current key. If they overlap in time,
+ * another gp-bpf wrote the ledger of the current key; then intake_place() counts the common time
+ * once. */
 static int write_ledgers_merge(struct store *st, int64_t session, const struct intake_about *a,
 			       const struct intake_about *was)
 {

@@ -22,9 +22,9 @@ struct ras_request {
 
 struct ras_answer {
 	uint32_t id;
-	/* Length of the text; 0: the service says nothing that matters. -ECONNREFUSED,
-	 * -EADDRNOTAVAIL... : it cannot be asked; -ENOENT: it is switched off; -ETIMEDOUT;
-	 * -EBUSY: the last request has not ended. */
+	/* Length of the text; 0: the service reports no problem. -ECONNREFUSED, -EADDRNOTAVAIL...:
+	 * no connection to the service; -ENOENT: the service is switched off; -ETIMEDOUT; -EBUSY:
+	 * the previous request has not ended. */
 	int32_t result;
 	char text[GP_RAS_MAX]; /* NUL-terminated */
 };

@@ -33,9 +33,9 @@ int processes_adopt(struct processes *ps, pid_t pid, bool identified);
 /* Scans the processes added by processes_adopt() until all libraries are found that have probes of
  * the predecessor. */
 int processes_adopted(struct processes *ps);
-/* Call in the callback that reports an identity. Returns when watching of this process began; 0:
- * unknown. The record of the identity gets this time, so that it precedes all records of the
- * process. */
+/* Returns when watching of the process began whose identity is being reported; 0: unknown. Call
+ * only in the callback that reports identities: the identity record gets this time, so that it
+ * precedes all other records of the process. */
 uint64_t processes_since(const struct processes *ps);
 bool processes_have(const struct processes *ps, pid_t pid);
 /* Handles a record of a process's life (of the ring "life"). */

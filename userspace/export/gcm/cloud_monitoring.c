@@ -27,7 +27,7 @@
 #define INTERVAL_LEAST_NS (SENDER_SPACING_MS * (int64_t)NS_PER_MS)
 #define INTERVAL_STAND_NS NS_PER_S	  /* minimum for a test server, which has no quota */
 #define FLUSH_NS	  (10 * NS_PER_S) /* time limit of the last write, as in the goodput library */
-#define PLACE_TRIES	  10 /* after this many writes, do without the metadata server */
+#define PLACE_TRIES	  10		  /* attempts to reach the metadata server */
 
 struct cloud_monitoring {
 	struct export_options opt; /* copy; its texts belong to the caller */

@@ -16,7 +16,8 @@
 #define SERIES_LABEL_MAX 1024  /* limit of a label's value in bytes; longer values are cut */
 #define SERIES_BUCKETS	 200   /* limit of the buckets of a distribution */
 #define SERIES_SET_MAX	 20000 /* limit of points in a set; further ones are only counted */
-/* A start time that moves by less is a correction of the clock, not a new start. */
+/* A start time that differs by less than this (ns) is a correction of the clock, not a new
+ * start. */
 #define SERIES_CLOCK_NS	   1000000000ll
 #define SERIES_OWN_PREFIX  "custom.googleapis.com/gp_bpf/"
 #define SERIES_WORK_PREFIX "workload.googleapis.com/gp_bpf/"

@@ -55,8 +55,9 @@ struct otlp_held { /* a span that waits until it is known whether the loop is it
 };
 
 struct otlp_evaluations { /* evaluations of one kind */
-	/* step: number of the last step before the last evaluation; base: before the evaluation
-	 * preceding that; 0: none */
+	/* step: number of the last step before the latest evaluation. base: number of the last step
+	 * before the evaluation that precedes it; if there is none, the loop's first step minus
+	 * 1. */
 	uint64_t step, base;
 	uint64_t until_ns;
 };

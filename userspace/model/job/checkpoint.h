@@ -81,8 +81,8 @@ struct checkpoint_span {
 	uint32_t pid, tid;
 	uint64_t from_ns, to_ns;
 };
-/* Returns the newest selected checkpoint whose step is unknown, or NULL. One that is likely a
- * checkpoint is preferred. */
+/* Returns the newest checkpoint in the span whose step is unknown, or NULL. Prefers files that are
+ * likely checkpoints (checkpoint.likely). */
 const struct checkpoint *checkpoints_of(const struct checkpoints *c,
 					const struct checkpoint_span *s);
 /* Sets the last step that the selected checkpoints contain, if it is not known yet. */
@@ -93,7 +93,7 @@ void checkpoints_stepped(struct checkpoints *c, const struct checkpoint_span *s,
 bool checkpoints_before(const struct checkpoints *c, const struct checkpoint *k,
 			uint64_t *ret_step);
 /* For checkpoints that process pid began to write at or after from_ns, and whose step is not known:
- * raises the guess of the step to `step`, if it is lower. */
+ * raises a guessed step that is lower than `step` to `step`. */
 void checkpoints_raise(struct checkpoints *c, uint32_t pid, uint64_t from_ns, uint64_t step);
 /* Returns the newest checkpoint that is likely one, is complete, and was finished by by_ns; or
  * NULL. */

@@ -67,7 +67,7 @@ static uint64_t phase_blocked_marks_until(const struct phase_finder *pf, uint64_
 	return last;
 }
 
-/* sums of blocked time in an interval; marks are added from its end to its start */
+/* blocked time of a step within an interval; phase marks are added one by one, the latest first */
 struct blocked {
 	uint64_t ns[MARK_KINDS];
 	uint64_t lowest_ns;  /* start of the earliest mark that was added */
@@ -437,7 +437,7 @@ static bool phase_step_forward_is_known(const struct phase_split *sp)
 
 static void phase_step_split_backward(struct phase_split *sp, const struct phase_mark *m)
 {
-	/* within an update: the optimizer's closure ran it, so its time is part of the update */
+	/* The optimizer's closure ran this backward pass, so it is part of the update. */
 	if (m->begin_ns < sp->updated_ns)
 		return;
 	if (!sp->backward_ns && m->begin_ns >= sp->from_ns &&

@@ -98,7 +98,8 @@ struct rank_view { /* a process that runs or ran a training loop, or that the us
 	char command[160];
 	bool placed; /* place is valid */
 	struct gp_place place;
-	/* Key of the job's job_view in the snapshot, which may lack the job; 0: no job. */
+	/* Key of the job, to find its job_view in the snapshot (which may not contain it); 0: no
+	 * job. */
 	uint64_t job_key;
 	/* number of the run of the job, as counted by this model: 1, 2...; 0: no run */
 	uint32_t run;
@@ -135,7 +136,8 @@ struct rank_view { /* a process that runs or ran a training loop, or that the us
 	/* Share of the last minute in which the training thread was in a data loader; set only if
 	 * no loop is slow, for jobs whose waits for input no probe reports. */
 	double input_share;
-	/* Likewise, share in which it waited for the interpreter's lock. */
+	/* Share of the last minute in which the training thread waited for the interpreter's lock;
+	 * set only if no loop is slow. */
 	double locked_share;
 	/* The same, while the thread that had the lock saved a checkpoint. */
 	double saved_share;

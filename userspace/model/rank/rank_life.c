@@ -151,8 +151,8 @@ void rank_identify(struct rank *r, const struct gp_process *p)
 		}
 		return;
 	}
-	/* a process that was attached late, and now runs another program, counts as observed from
-	 * its start */
+	/* The rank now runs another program (execve). Even if the first program was attached late,
+	 * the new one was observed from its start. */
 	r->from_start |= !r->missed && p->flags & GP_PROCESS_FROM_START;
 	if (!first || m->begun || !p->start_mono_ns || p->start_mono_ns >= m->start_ns)
 		return;

@@ -72,7 +72,7 @@ extern const char *const series_name[];
 	X(2, skipped_update) /* the gradient scaler skipped the update */                          \
 	X(3, recompiled)                                                                           \
 	X(4, ambiguous)	   /* how many updates make a step cannot be known from outside */         \
-	X(5, estimated)	   /* its start, or part of its time, is estimated */                      \
+	X(5, estimated)	   /* the step's start, or a part of its time, is estimated */             \
 	X(6, hung)	   /* the step includes a hang */                                          \
 	X(7, undercounted) /* earlier steps may be lost: the number may be too low */
 enum step_flag {

@@ -51,8 +51,8 @@
  * steps contain a blocked call, which is not a slowdown. */
 #define SHARE		4096.0
 #define PENDING_SAMPLES 8 /* samples averaged in each entry of pending.mean */
-/* A slowdown is reported with the mean steps before and after it, instead of the medians, if their
- * ratios differ by at least this. */
+/* A slowdown is reported with the mean step times before and after it, instead of the medians, if
+ * the ratio of the means differs from that of the medians by at least this. */
 #define MEAN_DIFFERS 0.02
 
 /* Both tests may find the same slowdown. The test of sums waits for this long (ns), because the
@@ -401,9 +401,9 @@ static bool change_doubt_due(const struct change *c, const struct doubt *d)
 	return d->raised && n >= CHANGE_CONFIRM && (n < 2 * CHANGE_CONFIRM || n % 8 == 0);
 }
 
-/* Returns the index of the most likely first sample of a change from before_ns to after_ns, among
- * samples after step `number`. That is where the sum over the samples since then is the largest;
- * outliers are clipped. */
+/* Returns the index of the first sample of a change from before_ns to after_ns. Looks only at
+ * samples after step `number`; picks the sample from which the sum of distances to the middle of
+ * both times, each clipped, is largest. */
 static uint64_t change_index(const struct change *c, uint64_t number, uint64_t before_ns,
 			     uint64_t after_ns)
 {

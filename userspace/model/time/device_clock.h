@@ -29,21 +29,22 @@ struct device_view {
 	uint32_t reasons;		    /* bits 1 << enum gp_device_reason */
 	uint32_t busy;			    /* percent */
 	uint64_t memory_used, memory_total; /* bytes */
-	uint64_t errors;		    /* uncorrected, since its driver was loaded */
-	uint64_t new_errors;		    /* of them those that were seen to happen */
+	uint64_t errors;		    /* uncorrected errors since the driver was loaded */
+	uint64_t new_errors;		    /* uncorrected errors while gp-bpf watched */
 };
 
-/* Sums over a span. Seconds in which the device was idle are in none except wait_ns, step_ns. */
+/* Sums over a span of time. Seconds in which the device was idle, or its clock rate is unknown,
+ * count only in wait_ns, step_ns and errors. */
 struct device_sums {
-	uint32_t seconds; /* with a known clock */
-	uint32_t slowed;  /* of them those with a reason for a lower clock */
+	uint32_t seconds; /* seconds with a known clock rate */
+	uint32_t slowed;  /* seconds of `seconds` with a reason for a lower clock rate */
 	uint32_t busies;  /* seconds with a known load */
-	uint64_t mhz;	  /* sum of the clocks */
-	uint64_t busy;	  /* sum of the loads, in percent */
-	uint32_t hottest; /* degrees Celsius; 0: unknown */
-	uint32_t reasons; /* bits of the reasons that held in at least a quarter of the seconds */
+	uint64_t mhz;	  /* sum of the clock rates in MHz */
+	uint64_t busy;	  /* sum of the loads in percent */
+	uint32_t hottest; /* highest temperature (°C); 0: unknown */
+	uint32_t reasons; /* reasons (bits) that applied in at least a quarter of the seconds */
 	uint64_t wait_ns; /* time in which steps waited for the device */
-	uint64_t step_ns; /* time of these steps; 0: it is not known what they waited for */
+	uint64_t step_ns; /* total time of these steps; 0: not known what they waited for */
 	uint64_t errors;  /* new uncorrected errors */
 };
 

@@ -42,7 +42,7 @@ void input_gate_wait(struct input_gate *g, uint64_t from_ns, uint64_t to_ns)
 	if (!g->since_ns)
 		g->since_ns = from_ns;
 	while (to_ns >= g->since_ns + GATE_NS) {
-		if (to_ns - g->since_ns > 4 * GATE_NS) { /* nothing for a minute */
+		if (to_ns - g->since_ns > 4 * GATE_NS) { /* no wait was reported for a minute */
 			*g = (struct input_gate){.since_ns = to_ns - GATE_NS / 2};
 			break;
 		}

@@ -21,7 +21,7 @@ struct interval {
 };
 
 struct early {			 /* a step that ended before the ideal was known */
-	uint64_t from_ns, to_ns; /* the time that the step settled */
+	uint64_t from_ns, to_ns; /* time span of the step in the ledger */
 	uint64_t ns;		 /* goodput of the step */
 };
 
@@ -55,8 +55,8 @@ struct ledger {
 	void *trace_ctx;
 };
 
-/* Division of the unclaimed time of a step, from its first nanosecond on: head_ns to bucket `head`,
- * body_ns to GOODPUT, the rest to bucket `tail`. */
+/* Division of the time of a step that no interval has, from its first nanosecond on: head_ns to
+ * bucket `head`, body_ns to GOODPUT, the rest to bucket `tail`. */
 struct share {
 	uint64_t head_ns, body_ns;
 	enum bucket head, tail;

@@ -143,7 +143,8 @@ static void lines_text(char *out, size_t len, const char *file, const char *func
 static void lines_set_last(struct lines *l, const struct gp_line *s, const char *file,
 			   const char *function)
 {
-	/* Without the line number: a loop that waits changes lines, but not its function. */
+	/* The hash excludes the line number: in a loop that waits, the line changes, but the
+	 * function does not. */
 	uint64_t hash = lines_hash(file, function, 0);
 	struct lines_last *last = &l->last;
 	char inner[sizeof(s->inner_function)];
@@ -297,9 +298,8 @@ static const char *lines_name_of(const struct lines *l, uint64_t line)
 	return "";
 }
 
-/* Returns by how much longer each step became (ns) through the function of line i: through all its
- * lines together, so that a loop of several lines counts; if that is not certain, through the lines
- * for which it is. */
+/* Returns by how much longer each step became (ns) through the function of line i. Compares the
+ * time of the whole function; if its growth is not certain, adds up the lines whose growth is. */
 static double lines_function_grown(const struct lines_spans *c, uint32_t i)
 {
 	uint64_t function = c->after->of[i].function;
@@ -345,7 +345,7 @@ static const char *lines_most_grown(const struct lines *l, const struct lines_sp
 	return ret;
 }
 
-/* Returns the number of samples of equal weight that would have the same error. */
+/* Returns the effective sample size: how many samples of equal weight have the same error. */
 static double lines_effective(const struct lines_sums *s)
 {
 	return s->squares > 0 ? (double)s->ns * (double)s->ns / s->squares : 0;

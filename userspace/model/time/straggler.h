@@ -38,7 +38,7 @@ struct straggler_view {		       /* the current straggler, or the last one */
 	uint64_t size_ns;
 	/* the straggler was late in `late` of the last `of` steps */
 	uint32_t late, of;
-	int phase; /* part of the step that makes it late, see change_part_name() */
+	int phase; /* part of the step that makes the straggler late, see change_part_name() */
 	uint32_t pid;
 	int rank; /* as set by straggler_set_rank(); -1: unknown */
 };

@@ -11,8 +11,8 @@
 #define US 1000ull
 #define S  1000000ull /* a second; spans are added in microseconds */
 
-/* Number of slots for each width: as many as the longest window that uses this width needs, one
- * more because a window begins within a slot, and the one in progress. */
+/* Number of slots for each width: as many as the longest window with this width needs, plus one
+ * because a window begins in the middle of a slot, plus the slot in progress. */
 #define WIDTHS	WINDOW_WIDTHS
 #define THREES	22
 #define MINUTES 62
@@ -39,7 +39,8 @@ struct window {
 	uint64_t start_us;
 	uint64_t newest[WIDTHS]; /* number of the newest slot of each width: time / width */
 	uint64_t total_ns[COLUMNS];
-	/* For each column SLOTS slots, of all widths; NULL: the column never had time. */
+	/* Each column has SLOTS slots, first those of the smallest width; NULL: the column never
+	 * had time. */
 	uint32_t *us[COLUMNS];
 };
 
