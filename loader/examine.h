@@ -10,8 +10,8 @@
 
 struct examine;
 
-/* overhead_ns: limit of the time in the programs in a second, on any CPU; 0: none. Returns 0 or
- * -ENOMEM. */
+/* overhead_ns: limit of the CPU time that the BPF programs use in a second, on any CPU; 0: none.
+ * Returns 0 or -ENOMEM. */
 int examine_new(struct examine **ret, uint64_t overhead_ns);
 void examine_free(struct examine *e); /* NULL is allowed */
 /* Like loader_examine(), loader_examined() and loader_examines() in loader.h. */

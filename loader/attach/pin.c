@@ -301,8 +301,8 @@ static void pins_path_unlink(void *ctx, size_t i)
 		close(fd);
 }
 
-/* Removes the unclaimed pins whose names begin with prefix. all: also removes claimed pins. but:
- * removes the pins whose names do not begin with prefix instead. */
+/* Removes the unclaimed pins whose names begin with prefix; if `but` is set, those whose names do
+ * not begin with it. all: also removes claimed pins. */
 static void pins_drop(struct pins *p, const char *prefix, bool all, bool but)
 {
 	pin_path_text *paths = calloc(p->count + 1, sizeof(*paths));

@@ -243,8 +243,8 @@ static void budget_group_hold(struct budget *b, uint32_t unit, enum gp_group gro
 	}
 }
 
-/* A group that loses protection is detached if its unit's level says so; a group that gains
- * protection is attached again. */
+/* Stops or starts the protection of a group's probes. A group that loses protection is detached if
+ * the level of its unit requires it; a group that gains protection is attached again. */
 void budget_protect(struct budget *b, uint32_t unit, enum gp_group group, bool protect)
 {
 	struct unit *u = unit < BUDGET_UNITS ? &b->units[unit] : NULL;
@@ -354,7 +354,8 @@ static void budget_unit_raise(struct budget *b, uint32_t unit, enum budget_level
 	u->changed_ns = b->clock_ns;
 }
 
-/* Returns the level before the present one: levels are raised in reverse order. */
+/* Returns the level from which the unit came to its present level. Levels are raised in the reverse
+ * order. */
 static enum budget_level budget_level_before(const struct unit *u)
 {
 	enum budget_level to = u->level;

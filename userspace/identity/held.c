@@ -125,10 +125,10 @@ static int held_named(const struct held_order *o, const char *name)
 	return found;
 }
 
-/* Finds the device for the k-th of `count` numbers of a list. If as many devices are open as the
- * list has numbers, only the order of the numbers counts: the process opened only these devices, or
- * its container has no others. Otherwise the numbers count all devices of the machine, if all are
- * open. Returns the index in `all`, or -1. */
+/* Finds the device for the k-th of `count` numbers of a list such as CUDA_VISIBLE_DEVICES. If as
+ * many devices are open as the list has numbers, only the order of the numbers counts: the process
+ * opened only these devices, or its container has no others. Otherwise the numbers count all
+ * devices of the machine, if all are open. Returns the index in `all`, or -1. */
 static int held_numbered(const struct held_order *o, const int32_t *number, uint32_t count,
 			 uint32_t k)
 {

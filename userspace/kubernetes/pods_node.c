@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_node.c - finds signs on a node object that its processes may end. These are conditions (by
- * convention, conditions for trouble are then true, and those named "...Ready" and "...Healthy" are
- * false), taints set because of an event (permanent taints such as nvidia.com/gpu are ignored), and
- * GKE's label for maintenance. */
+/* pods_node.c - finds signs on a Node object that processes on the node may be ended. These are
+ * conditions (by convention, conditions for trouble are then true, and those named "...Ready" and
+ * "...Healthy" are false), taints set because of an event (permanent taints such as nvidia.com/gpu
+ * are ignored), and GKE's label for maintenance. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -203,8 +203,8 @@ static void verdict_hangs(struct verdicts *v, const struct verdict_facts *f)
 	verdict_next(one, "gp-bpf report lists each with its evidence");
 }
 
-/* Returns the share of the judged time that all steps together spend in a phase. part PHASE_COUNT
- * stands for the time in no phase. 0: unknown. */
+/* Returns the share of the time f->judged_ns that all steps together spend in a phase. part
+ * PHASE_COUNT stands for the time in no phase. 0: unknown. */
 static double verdict_part(const struct verdict_facts *f, int part)
 {
 	if (part < PHASE_COUNT && !(f->phases_known & 1u << part))

@@ -315,8 +315,8 @@ int write_place(struct store *st, int64_t session, const char *boot_id,
 
 /* ---- minutes --------------------------------------------------------------------------------- */
 
-/* Logs the first minute that has more time than it lasted. If no reason is known, this is a bug of
- * gp-bpf. */
+/* Logs the first minute whose buckets contain more time than the minute lasted. If the minute is
+ * not merged from several parts, this is a bug of gp-bpf. */
 static void write_minute_overfull(struct store *st, int64_t rank, const struct intake_minute *m,
 				  int64_t more_ns)
 {

@@ -2,8 +2,8 @@
 /* ras_ask.h - process gp-bpf-ras, which asks NCCL's RAS service about the job of a process. It
  * keeps the capabilities to join a network namespace, so it is to be started before gp-bpf drops
  * its privileges. For each request it forks a child, which connects only to an address of the
- * process's own network namespace, then drops all privileges, and only after that reads what the
- * service says, which is hostile. */
+ * process's own network namespace, then drops all privileges, and only then reads the answer, which
+ * is not trusted. */
 #ifndef WATCH_RAS_ASK_H
 #define WATCH_RAS_ASK_H
 

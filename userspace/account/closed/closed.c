@@ -172,8 +172,8 @@ static int closed_slices(struct closed *c, const struct goodput_record *r)
 
 /* ---- plausible times ------------------------------------------------------------------------- */
 
-/* Returns the time of a record. For a checkpoint without a start, this is its write time minus its
- * duration. If the log has no write time either, it is the only time that the record has. */
+/* Returns the time of a record. For a checkpoint whose start was not logged, this is the write
+ * time, minus the duration if the log has both. */
 static int64_t closed_instant(const struct goodput_record *r)
 {
 	if (r->time_us != GOODPUT_UNKNOWN || r->write_us == GOODPUT_UNKNOWN)

@@ -157,7 +157,7 @@ static void cover_sum_lengths(const struct place *outer, size_t outer_count,
 
 /* For each inner span, counts the outer spans that contain it. Processes the inner spans by start,
  * the earliest first. The tree contains the outer spans that start at or before the inner span,
- * indexed by the number of inner ends that are not after theirs. */
+ * indexed by the number of inner spans that end at or before the outer span's end. */
 static void cover_count_holders(const struct place *outer, size_t outer_count,
 				const struct place *inner, size_t inner_count, const int64_t *ends,
 				struct tree *t, uint64_t *ret)

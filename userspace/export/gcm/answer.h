@@ -44,7 +44,7 @@ struct answer {
 	char why[200];	  /* the error in one printable line; "": none */
 };
 /* Reads the answer to a request. err: -errno of sending it; count: points in the request, at most
- * REQUEST_SERIES. All of reply is hostile. */
+ * REQUEST_SERIES. The reply is not trusted. */
 void answer_read(struct answer *ret, int err, const struct web_reply *reply, uint32_t count);
 
 #endif

@@ -27,7 +27,7 @@
 #define NICE	  5
 #define NAME_ROOM 320 /* limit of an environment variable in bytes */
 #define KEPT	  200 /* limit of bytes of a command's output that are logged */
-#define FIRST_FD  10  /* descriptors are moved here first, away from 0, 1 and 2 */
+#define FIRST_FD  10  /* lowest number of descriptors before they become 0, 1 and 2 */
 #define NS_PER_MS 1000000ull
 
 /* ---- the user -------------------------------------------------------------------------------- */
@@ -94,8 +94,8 @@ static void hook_command_settle_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Uses raw system calls: the C library's functions would also signal threads, which do not exist in
- * the child. */
+/* Uses raw system calls: setresuid() and similar functions of the C library would also signal the
+ * other threads, which do not exist in this child process. */
 static int hook_command_settle_user(const struct hook_user *u)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};

@@ -46,7 +46,8 @@ void otlp_tree_free(struct otlp_tree *t);
 /* Sets the user's description of the job, for spans that end from now on. */
 void otlp_tree_config(struct otlp_tree *t, const struct program_config *c);
 void otlp_tree_fact(struct otlp_tree *t, const struct fact *f);
-/* All facts until now_ns were passed: sends the root spans of processes that ended before. */
+/* Sends the root spans of processes that ended before now_ns. Call when all facts until now_ns have
+ * been passed to otlp_tree_fact(). */
 void otlp_tree_tick(struct otlp_tree *t, uint64_t now_ns);
 void otlp_tree_view(const struct otlp_tree *t, struct otlp_tree_view *ret);
 

@@ -72,8 +72,8 @@ struct otlp_process {
 	uint64_t attempts; /* checkpoints begun */
 	uint64_t saves;	   /* checkpoints written */
 	uint64_t first_save_ns, last_save_ns;
-	/* syncs: number of checkpoints that blocked a step; the others: sum, least and greatest of
-	 * their times */
+	/* syncs: number of checkpoints that blocked a step. sync_ns, sync_least_ns, sync_most_ns:
+	 * sum, least and greatest of the times for which they blocked it. */
 	uint64_t syncs, sync_ns, sync_least_ns, sync_most_ns;
 	struct otlp_evaluations validation, testing;
 	uint32_t range_left[OTLP_NAMES];

@@ -104,8 +104,8 @@ static void trace_fact_draw_health(struct trace *t, const struct fact *f)
 	fact_finish(t, b, f, &at);
 }
 
-/* Draws an instant at the start of a disruption; at its end, a span up to the first step that made
- * progress. */
+/* Draws an instant at the start of a disruption, and at its end a span that lasts until the first
+ * step that made progress. */
 static void trace_fact_draw_disruption(struct trace *t, const struct fact *f)
 {
 	const struct job_disruption *disruption = f->disruption;

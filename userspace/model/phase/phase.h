@@ -16,8 +16,8 @@
 
 enum span_kind {
 	SPAN_FETCH, /* a batch was loaded, on a thread that trains as far as is known */
-	/* Evaluation: batches without training, from the previous step until the batch that is
-	 * trained on was requested. */
+	/* Evaluation: batches without training, from the end of the previous step until the next
+	 * batch for training was requested. */
 	SPAN_EVAL,
 	SPAN_SAVE,    /* a checkpoint: from its first write to its last one */
 	SPAN_RESTORE, /* a checkpoint is read: from the first read to the last one */

@@ -98,15 +98,16 @@ static void phase_blocked_add(struct blocked *b, const struct phase_mark *m, boo
 	b->kind = m->kind;
 }
 
-/* Returns for how long the step was blocked between two instants. ret_ns (may be NULL): the time of
- * each kind of mark is added. */
+/* Returns how long the step was blocked between two instants. Adds the blocked time of each kind of
+ * mark to ret_ns[kind]; ret_ns may be NULL. */
 static uint64_t phase_blocked_ns(const struct phase_split *sp, uint64_t from_ns, uint64_t to_ns,
 				 uint64_t *ret_ns)
 {
 	struct blocked b = {.lowest_ns = to_ns};
 	uint64_t first, sum_ns = 0;
 
-	if (!(sp->pf->seen & MARKS_BLOCKING)) /* often so in a loop on a CPU */
+	/* no blocking call was seen, as is usual for a loop on a CPU */
+	if (!(sp->pf->seen & MARKS_BLOCKING))
 		return 0;
 	first = phase_marks_after(sp->pf, from_ns);
 	for (uint64_t i = phase_blocked_marks_until(sp->pf, first, to_ns); i > first; i--) {
@@ -481,8 +482,8 @@ static void phase_step_split_mark(struct phase_split *sp, const struct phase_mar
 	}
 }
 
-/* Returns true if the step contains a gap in observation: then its contents are unknown, and
- * whether it was only one step. */
+/* Returns true if the step contains a gap in observation. Then its contents are unknown, and it may
+ * have been more than one step. */
 static bool step_unwatched(const struct phase_finder *pf, const struct step *s)
 {
 	for (uint64_t i = pf->cap ? phase_marks_after(pf, s->start_ns) : pf->next; i < pf->next;
@@ -497,8 +498,9 @@ static bool step_unwatched(const struct phase_finder *pf, const struct step *s)
 	return false;
 }
 
-/* Returns the update that contains mark i; NULL: none. The optimizer's closure may run backward
- * passes. The update ends later, so its mark comes after theirs. */
+/* Returns the update that contains mark i; NULL: none. An update contains backward passes if the
+ * optimizer calls a closure that runs them. The update ends later, so its mark has a higher
+ * index. */
 static const struct phase_mark *phase_step_update_around(const struct phase_finder *pf, uint64_t i)
 {
 	const struct phase_mark *m = phase_mark_at(pf, i);

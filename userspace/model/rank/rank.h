@@ -271,7 +271,7 @@ uint64_t rank_hits(const struct rank *r);
 /* Returns true if the rank has been silent long enough to be examined. *ret_tid: the thread that
  * trained last; *ret_since_ns: the last sign of life. */
 bool rank_silent(const struct rank *r, uint64_t now_ns, uint32_t *ret_tid, uint64_t *ret_since_ns);
-/* Returns true if it is silent, and works together with other ranks. */
+/* Returns true if the rank is silent, and works together with other ranks. */
 bool rank_stalled(const struct rank *r, uint64_t now_ns);
 /* Returns true if the process waits for its data loader so much that the reasons should be
  * examined. */

@@ -31,7 +31,7 @@ enum step_tier { TIER_NONE, TIER_A, TIER_B, TIER_COUNT };
 extern const char *const tier_name[TIER_COUNT]; /* "A"; "" for none */
 
 /* The event that ends a step. The order matters: the user can choose (--marker) only values before
- * BOUNDARY_MARKER_END. Saved states hold the numbers: a change needs a new FORMAT in
+ * BOUNDARY_MARKER_END. Saved states contain these numbers, so a change needs a new FORMAT in
  * model_save.c. */
 enum step_boundary {
 	BOUNDARY_NONE,

@@ -3,10 +3,10 @@
  *
  * After a backward pass a plain loop opens ranges for the optimizer's step, for zero_grad and for
  * the loader. Between two micro-batches it opens only the loader's range. If most backward passes
- * are followed by few ranges, and some by two more, each of those with more ends a step. If all are
- * followed by two or more ranges, each pass ends a step. If no update is visible, each backward
- * pass ends a step, too, but only on the thread that rule E uses: other threads may run nested
- * passes. */
+ * are followed by few ranges, and some by at least two more than that, each pass of the second kind
+ * ends a step. If all are followed by two or more ranges, each pass ends a step. If no update is
+ * visible, each backward pass ends a step, too, but only on the thread that rule E (step.c) uses:
+ * other threads may run nested passes. */
 #include "userspace/model/step/step_private.h"
 
 /* More ranges than this after one backward pass come from an evaluation. They are counted as this
@@ -205,9 +205,9 @@ void anon_operator(struct step_finder *sf, uint32_t thread, uint64_t ident)
 		a->pass.mark.ident = ident;
 }
 
-/* Drops the ranges that were opened so far after the backward pass: DDP's reducer opened them
- * during the pass. (On a GPU the pass runs in the device's thread, and its end is reported
- * later.) */
+/* Resets the count of ranges after the backward pass: DDP's reducer opened those that were counted
+ * so far, while the pass ran. (On a GPU the pass runs in the device's thread, and its end is
+ * reported later.) */
 void anon_reducer(struct step_finder *sf, uint32_t thread)
 {
 	struct anon *a = sf->anon[thread];
@@ -221,9 +221,9 @@ void anon_reducer(struct step_finder *sf, uint32_t thread)
 	a->pass.second_ns = 0;
 }
 
-/* At the end of the process. If the optimizer's step calls a closure that runs the backward passes,
- * no range follows the last passes. They make a step if they are as many as in the last two
- * steps. */
+/* Call at the end of the process. If the optimizer's step calls a closure that runs the backward
+ * passes, no range follows the last passes. If there are as many of these passes as in each of the
+ * last two steps, they make a step. */
 static void anon_rest(struct step_finder *sf, struct anon *a)
 {
 	struct mark m;

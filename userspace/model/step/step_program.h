@@ -186,8 +186,8 @@ bool exec_evaluates(const struct exec *e);
  * usual step time; 0: unknown. */
 void exec_report_block(struct exec *e, const struct exec_block *b, uint64_t end_ns,
 		       uint64_t usual_ns);
-/* Returns by which factor, from 0 to 1, the confidence in the steps is multiplied: how certain it
- * is that the program trains. */
+/* Returns a factor from 0 to 1 for the confidence in the steps: how certain it is that the program
+ * trains. */
 double exec_doubt(const struct exec *e);
 void exec_describe(const struct step_finder *sf, struct step_state *st);
 

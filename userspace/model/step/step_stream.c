@@ -98,8 +98,8 @@ static void tracker_map(struct step_finder *sf, struct tracker *t, enum family f
 		sf->nloops = t->ncandidates;
 }
 
-/* Returns true if a mark of another thread (other_seq) lies between this mark and the backward pass
- * of its own thread. If a record was lost, the result may be wrong. */
+/* Returns true if a mark of another thread (other_seq) lies between this mark and the last backward
+ * pass of this mark's thread. If a record was lost, the result may be wrong. */
 static bool tracker_mark_overlaps(const struct mark *m, uint64_t other_seq)
 {
 	return m->span_ns && m->backward_seq < other_seq;
@@ -116,8 +116,8 @@ static bool tracker_first(const struct step_finder *sf, const struct tracker *t,
 	return t->candidate_of[thread] == 1 && sf->threads[thread].backward;
 }
 
-/* If a thread that belongs to the first loop overlaps with others of that loop, gives it a loop of
- * its own. */
+/* If a thread that belongs to the first loop overlaps with other threads of that loop, moves it to
+ * a new loop. */
 static void tracker_watch(struct step_finder *sf, struct tracker *t, enum family f,
 			  const struct mark *m)
 {

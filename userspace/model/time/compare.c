@@ -190,8 +190,9 @@ static struct spread compare_from_one(const struct compare_run *own, const struc
 }
 
 /* Compares a run with several peers. The scatter of the peers' means includes differences between
- * runs and the error of each mean. A shorter run has a larger error; the surplus is added, as
- * estimated from its own minutes or from the peers, whichever is more. */
+ * runs and the error of each mean. If this run is shorter, its mean has a larger error: adds the
+ * difference, estimated from the run's own minutes or from the peers' minutes, whichever is
+ * larger. */
 static struct spread compare_from_several(const struct compare_run *own,
 					  const struct compare_run *peers, uint32_t n)
 {

@@ -51,23 +51,24 @@ struct device_sums {
 struct device_clock;
 struct device_clock *device_clock_new(void); /* NULL: no memory */
 void device_clock_free(struct device_clock *c);
-/* Takes a record; ts_ns is its time. An impossible one is ignored. Figures of another device than
- * before replace all that is kept. Returns the number of new uncorrected errors. */
+/* Adds a record of time ts_ns. Ignores a record with impossible times. If the record is of another
+ * device than the previous one, forgets all earlier figures. Returns the number of new uncorrected
+ * errors. */
 uint64_t device_clock_take(struct device_clock *c, uint64_t ts_ns, const struct gp_device *d);
-/* Takes a finished step of step_ns that waited for the device for wait_ns. */
+/* Adds a finished step of step_ns that waited for the device for wait_ns. */
 void device_clock_step(struct device_clock *c, uint64_t wait_ns, uint64_t step_ns);
 void device_clock_view(const struct device_clock *c, struct device_view *ret);
 /* Sums the kept seconds that end within a span. */
 void device_clock_between(const struct device_clock *c, uint64_t from_ns, uint64_t to_ns,
 			  struct device_sums *ret);
-/* Returns by how much the wait for the device grew in each step: steps took before_ns, and take
- * after_ns. If it is not known what steps wait for: by how much the time grew in which it worked. 0
- * if neither is known. */
+/* Returns by how much the wait for the device grew in each step (ns): steps took before_ns, and now
+ * take after_ns. If it is not known what steps wait for, returns by how much the busy time of the
+ * device grew instead. 0: neither is known. */
 uint64_t device_clock_grown(const struct device_sums *before, uint64_t before_ns,
 			    const struct device_sums *after, uint64_t after_ns);
-/* Returns the part of device_clock_grown() that a lower clock explains: at most the time of the
- * device in a step that it would have saved at the clock before. 0 unless the clock is 5 % lower,
- * and it had a reason other than idleness and settings in at least half of the seconds. */
+/* Returns the part of device_clock_grown() that a lower clock rate explains: at most the time that
+ * the device would save in a step at its former rate. 0 unless the rate is 5 % lower, and in at
+ * least half of the seconds a reason other than idleness and settings lowered it. */
 uint64_t device_clock_explains(const struct device_sums *before, uint64_t before_ns,
 			       const struct device_sums *after, uint64_t after_ns);
 /* Writes "GPU 3 runs at 1005 of 1980 MHz (thermal), 87 °C" to out and returns out. */

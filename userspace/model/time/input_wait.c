@@ -7,11 +7,12 @@
 #include "userspace/base/number.h"
 
 #define WHOLE 100 /* shares are in hundredths */
-#define BUSY  90  /* from this share of a second on, what filled it counts as the reason */
+/* if activities fill at least this share of a second, they are the reason for the wait */
+#define BUSY 90
 /* if records are further apart (ns), some between them are missing */
 #define SECOND_MAX 1500000000ull
-/* By so much (hundredths of the second) a wait may exceed the time that the thread was not on a
- * CPU: the two are measured by different clocks. */
+/* A wait may exceed the time in which the thread was not on a CPU by this much (hundredths of a
+ * second), because the two are measured by different clocks. */
 #define SLACK	   5
 #define GATE_NS	   15000000000ull
 #define GATE_SHARE 0.03
@@ -128,9 +129,9 @@ static void input_second_busy(struct input_second *s, const struct gp_input *f, 
 	s->share[INPUT_NETWORK] = (uint8_t)(WHOLE * (uint32_t)f->network / all);
 }
 
-/* Divides a second in which no worker was busy by reason: each worker that waits for a file or for
- * the network counts as its part of the second. Time on a CPU, or waiting for one, counts only if
- * it fills the second together with these waits. */
+/* Divides a second in which no worker was busy by reason. Waits for files and for the network count
+ * in proportion to the number of workers that wait. CPU time and waits for a CPU count only if all
+ * of these together fill the second. */
 static void input_second_waiting(struct input_second *s, const struct gp_input *f)
 {
 	uint64_t all_ns = f->span_ns * f->workers;

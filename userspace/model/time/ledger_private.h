@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ledger_private.h - the state of a ledger, shared by ledger.c, ledger_step.c and ledger_save.c.
- */
+/* ledger_private.h - the state of a ledger, for ledger.c, ledger_step.c and ledger_save.c. */
 #ifndef MODEL_LEDGER_PRIVATE_H
 #define MODEL_LEDGER_PRIVATE_H
 
@@ -42,7 +41,7 @@ struct ledger {
 	uint32_t nearly;
 	uint32_t opening; /* number of next steps whose excess may be startup */
 	bool attached;	  /* the process ran before it was watched */
-	/* the first steps were divided by the ideal: gross goodput never decreases from here on */
+	/* the first steps were divided by the ideal: from now on, gross goodput never decreases */
 	bool final;
 	bool ended;
 	bool hung; /* a hang was booked */
