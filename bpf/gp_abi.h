@@ -68,7 +68,8 @@ struct gp_rec {
 /* A probed function was entered. sp is the stack pointer, which shows how calls nest on a thread: a
  * nested call has a lower one. */
 struct gp_hit {
-	/* Stack pointer. For roles on_ready and execute with a third captured value: that value */
+	/* Stack pointer; in rows of the roles on_ready and execute, the third captured value if
+	 * the row has one */
 	__u64 sp;
 	__u64 arg[2];
 };
@@ -334,7 +335,7 @@ struct gp_config {
 	char text[192];
 };
 
-/* Nothing was watched from from_ns until ts_ns. */
+/* No process was watched from from_ns until the time of this record (ts_ns). */
 struct gp_gap {
 	__u64 from_ns;
 	__u32 cause; /* enum gp_gap_cause */
@@ -389,7 +390,7 @@ struct gp_carry {
 /* Name and content of a compiled program, as user space read them from its code in memory. pid and
  * tid are those of the record that reported the code. */
 struct gp_program {
-	__u64 code;	/* address of the code, as in that record */
+	__u64 code;	/* address of the program's code */
 	__u64 bytes;	/* bytes of code */
 	char name[128]; /* such as "jit_train_step", or "" if it could not be read; hostile */
 	__u32 flags;	/* GP_PROGRAM_* */
@@ -541,7 +542,8 @@ struct gp_stack {
 };
 
 /* Claim of NCCL's RAS service about the job of a process that makes no progress: which ranks do not
- * answer, or have launched fewer collectives than others. Any program may listen at its port. */
+ * answer, or have launched fewer collectives than others. Untrusted: any program may listen on the
+ * service's port. */
 struct gp_ras {
 	char text[GP_RAS_MAX]; /* NUL-terminated */
 };

@@ -140,7 +140,7 @@ enum gp_fault_kind {
 	X(10, tape, GP_LOSS_DATA | GP_LOSS_MARKER) /* the tape could not be written */             \
 	X(11, stack_full,                                                                          \
 	  GP_LOSS_DATA | GP_LOSS_MARKER) /* the open ranges of a thread could not be followed */   \
-	X(12, names_full, 0) /* only the row's limit applies to a name: the table was full */      \
+	X(12, names_full, 0) /* the table of names was full: a name's own rate was not limited */  \
 	X(13, file_limited,                                                                        \
 	  0) /* records of possible checkpoint files over a rate limit were not sent */
 

@@ -12,12 +12,12 @@
 /* The instruction at which a function is to be probed */
 struct prologue {
 	uint16_t skip; /* bytes from the symbol to the instruction where the probe is attached */
-	/* Bytes by which sp has moved down at that instruction; the offsets of arguments on the
-	 * stack grow by this */
+	/* Bytes that the skipped instructions push onto the stack. They are added to the offsets
+	 * from sp of arguments on the stack. */
 	int16_t pushed;
-	enum gp_insn insn;	    /* class of that instruction */
+	enum gp_insn insn;	    /* class of the probed instruction */
 	enum gp_insn insn_at_entry; /* class of the first instruction, for `check` */
-	char text[32];		    /* text of that instruction, such as "push rbp" */
+	char text[32];		    /* text of the probed instruction, such as "push rbp" */
 };
 
 /* Bytes of a function that are examined. */

@@ -46,9 +46,9 @@ struct reader_answer {
 	uint64_t ticket;
 	pid_t pid;
 	/* 0; -ESRCH, -ENOENT, -ESTALE: the process or its mapping is gone (another process may
-	 * still have it); -ETIMEDOUT: reading the file took too long; -EACCES: this process may not
-	 * read it, and may not try as the user of the process that maps it; -GP_ERROR_CLOSED: it
-	 * tried as that user too, in vain; other errors: the file is invalid. */
+	 * still have it); -ETIMEDOUT: reading the file took too long; -EACCES: gp-bpf may not read
+	 * the file, and may not become the user of the process that maps it; -GP_ERROR_CLOSED: that
+	 * user may not read the file, either; other errors: the file is invalid. */
 	int error;
 	bool by_path;	    /* map_files was not accessible */
 	struct site *sites; /* malloc'd, owned by the caller */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reader_private.h - messages between the two sides of the reader. A request is a struct
- * reader_ask; an answer is a struct reader_reply followed by its sites, with a descriptor. */
+ * reader_ask; an answer is a struct reader_reply followed by its sites. With an answer without an
+ * error, a descriptor of the library is sent (SCM_RIGHTS). */
 #ifndef LOADER_READER_PRIVATE_H
 #define LOADER_READER_PRIVATE_H
 

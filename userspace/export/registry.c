@@ -180,8 +180,8 @@ void export_set_moment(struct export_set *set, uint64_t mono_ns,
 	snapshot_unref(s);
 }
 
-/* Adds the view of a second export of the same exporter, which has the same causes, to the first.
- */
+/* Adds the view of a second export to that of the first one. The causes of dropped data are the
+ * same in both, because both have the same exporter. */
 static void export_view_join(struct export_view *to, const struct export_view *more)
 {
 	to->up = to->up && more->up;

@@ -20,7 +20,8 @@
 /* Minimum time between two reads for the same job: a job may start a thousand processes in a
  * second. */
 #define READ_NS 1000000000ull
-/* Time after which the model must have a history that was put on the tape. */
+/* Time after which handoff_check_joined() checks that the model has used a history that was put on
+ * the tape. */
 #define JOINS_NS 5000000000ull
 /* An entry whose job is not in the model is dropped if no process of the job was reported for this
  * time. */
@@ -37,7 +38,7 @@ struct entry { /* a job */
 	/* When `had` was put on the tape; 0: handoff_check_joined() has checked that the model has
 	 * it. */
 	uint64_t joined_ns;
-	struct carry left; /* the history that this node stored last; attempt 0: none */
+	struct carry left; /* the history that this node stored last; left.attempt 0: none */
 	uint64_t left_ns;  /* time of the last attempt to store a history */
 	bool bad, refused; /* a failure was logged: to read (bad), to write (refused) */
 	uint64_t used_ns;  /* when a process of the job was reported last */

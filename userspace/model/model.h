@@ -61,30 +61,33 @@ typedef void model_process_fn(void *ctx, uint32_t pid, uint64_t start_ns, bool i
 void model_processes(const struct model *m, model_process_fn *fn, void *ctx);
 
 /* Calls fn for each process that trained and has been silent for longer than usual (hang.h). The
- * caller should find out what the process waits for, and feed the result as gp_blocked. tid: thread
- * that trained last. since_ns: last sign of life. */
+ * caller should find out what the process waits for, and pass the result to model_feed() as
+ * gp_blocked. tid: thread that trained last. since_ns: last sign of life. */
 typedef void model_silent_fn(void *ctx, uint32_t pid, uint32_t tid, uint64_t since_ns);
 void model_silent(const struct model *m, model_silent_fn *fn, void *ctx);
 /* Calls fn for each process that model_silent() reports and that works together with other ranks.
- * The caller should ask NCCL about its job, and feed the answer as gp_ras. world_size: number of
- * ranks of the job; 0: unknown. */
+ * The caller should ask NCCL about the job, and pass the answer to model_feed() as gp_ras.
+ * world_size: number of ranks of the job; 0: unknown. */
 typedef void model_stalled_fn(void *ctx, uint32_t pid, uint32_t world_size);
 void model_stalled(const struct model *m, model_stalled_fn *fn, void *ctx);
-/* Calls fn for each process that trains. Once a second the caller should feed what its threads used
- * and waited for, as gp_usage and gp_pressure. tid: thread that trained last. */
+/* Calls fn for each process that trains. Once a second the caller should pass the resource use and
+ * waits of its threads to model_feed() as gp_usage and gp_pressure. tid: thread that trained
+ * last. */
 typedef void model_trainer_fn(void *ctx, uint32_t pid, uint32_t tid);
 void model_trainers(const struct model *m, model_trainer_fn *fn, void *ctx);
 /* Calls fn for each process that trains and waits for input (input_wait.h), and after it for each
- * of its children that may be a worker of its data loader. The caller should feed what they used as
- * gp_input, once a second. tid: thread that trained last; child: 0 for the process itself. */
+ * of its children that may be a worker of its data loader. Once a second the caller should pass
+ * their resource use to model_feed() as gp_input. tid: thread that trained last; child: 0 for the
+ * process itself. */
 typedef void model_starved_fn(void *ctx, uint32_t pid, uint32_t tid, uint32_t child);
 void model_starved(const struct model *m, model_starved_fn *fn, void *ctx);
 /* Calls fn for trainers whose lines (gp_line) should be sampled more often: their steps take
  * longer than usual, or began a short time ago. */
 void model_slow(const struct model *m, model_trainer_fn *fn, void *ctx);
-/* Calls fn for threads that the caller should examine, to feed the result as gp_examined: those of
- * processes that are slower than usual or silent and were not examined since that began, and of
- * some workers of data loaders for which training waits. all: those of all processes that train. */
+/* Calls fn for threads that the caller should examine; the result goes to model_feed() as
+ * gp_examined. They belong to processes that have become slow or silent since their last
+ * examination, and to some workers of data loaders for which training waits. all: they belong to
+ * all processes that train. */
 void model_unexplained(const struct model *m, bool all, model_trainer_fn *fn, void *ctx);
 /* Returns the roles of probes by which steps are found, or may be found if that is not decided yet
  * (bit 1ull << enum gp_role). Roles of the group "marker" are not included, because the overhead

@@ -152,8 +152,8 @@ static void part_row(struct canvas *c, const struct row *r)
 static void part_sum(struct canvas *c, const struct goodput_part *p, double whole_s,
 		     const char *whole)
 {
-	/* A smaller difference between the sum of the parts and the whole is a rounding error in
-	 * the goodput library's arithmetic. */
+	/* If the difference between the sum of the parts and the whole is below this limit, it is
+	 * a rounding error in the goodput library's arithmetic. */
 	bool closed = fabs(p->residual_s) < 1e-4 + 1e-9 * fabs(whole_s);
 	double sum_s = whole_s - (closed ? 0 : p->residual_s);
 	char sum[SPAN_TEXT_MAX], elapsed[SPAN_TEXT_MAX];

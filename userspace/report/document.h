@@ -175,7 +175,7 @@ uint32_t document_windows_of(struct document_window ret[WINDOWS_MAX], const stru
 			     const struct type_names *types, int64_t wall_ns);
 /* Appends "jobs": [...] with the jobs of a snapshot. */
 void document_jobs_json(struct buffer *out, const struct snapshot *s);
-/* Appends the key that groups ranks to a job. It is written as a string, because some JSON parsers
+/* Appends the number that all ranks of a job have in common, as a string, because some JSON parsers
  * cannot represent 64-bit numbers. */
 void document_key_json(struct buffer *out, const char *name, uint64_t key);
 

@@ -149,7 +149,7 @@ static void program_accelerators_line(struct canvas *c, const struct program_con
 			   ", peak unknown; set it with --accelerator or --peak-tflops");
 }
 
-/* Shows the factors of goodput that are known; nothing if only one is known. */
+/* Shows the known factors whose product is the goodput: scheduling, runtime and program. */
 static void program_goodputs(struct canvas *c, const struct report_document *d)
 {
 	const struct program_view *p = &d->rates;

@@ -437,7 +437,7 @@ int closed_step_times(struct closed_work *w, struct goodput_answer *ret)
 /* Silence of fewer ideal steps than this is never a hang. */
 #define HANG_STEPS 3
 
-/* Limit of intervals within a stretch that the ledger can order. */
+/* Maximum number of intervals that the ledger can sort between two records of steps. */
 #define PENDING_MAX 16384
 
 struct settling {
@@ -578,8 +578,8 @@ static void settle_silence(struct settling *s, int64_t from_us, int64_t to_us, u
 	}
 }
 
-/* Books a long silence at the end of a log as HANG. It is unknown whether the job is still
- * running. */
+/* Books a long silence at the end of a log as HANG, because the log does not say whether the job
+ * has ended. */
 static void settle_tail(struct settling *s)
 {
 	struct closed_work *w = s->w;

@@ -127,7 +127,8 @@ struct goodput_answer {
 	uint32_t job;	/* number of the job's name (goodput_names.h) */
 	int64_t now_us; /* instant for which the answer is computed */
 	bool ended;
-	/* excluded: the part for the time that is not excluded; valid if has_excluded */
+	/* cumulative: result for the whole job; excluded: result for the whole job without the
+	 * excluded time, valid if has_excluded */
 	struct goodput_part cumulative, excluded;
 	/* owned; one for each window and each instant of the query */
 	struct goodput_part *windows, *at;

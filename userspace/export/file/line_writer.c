@@ -67,7 +67,7 @@ struct line_writer {
 	bool dead;	     /* it was logged that the disk does not answer */
 	uint64_t again_ns;   /* time of the next attempt to write after an error */
 	uint64_t removed;    /* lines removed with the oldest file */
-	uint64_t gap;	     /* number of lines dropped after those in text */
+	uint64_t gap;	     /* number of lines dropped since the last line of `text` */
 	uint64_t gap_before; /* part of gap that a predecessor could not write */
 	int worst;	     /* last error because of which lines were dropped */
 	line_writer_gap_fn *gap_line;

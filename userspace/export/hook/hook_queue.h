@@ -35,10 +35,8 @@ struct hook_queue { /* zeroed: empty */
 	struct hook_slot slot[HOOK_QUEUE];
 	uint64_t puts;
 	uint32_t waiting;
-	uint64_t superseded,
-		/* superseded: messages replaced by newer ones; full: dropped because no slot was
-		 * free */
-		full;
+	/* superseded: messages replaced by newer ones; full: dropped because no slot was free */
+	uint64_t superseded, full;
 };
 
 /* Copies the message. Returns 0, -ENOMEM, or -ENOSPC (counted in full). */

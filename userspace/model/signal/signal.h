@@ -92,7 +92,8 @@ struct signal {
 	 * seen */
 	uint64_t number;
 	uint64_t size; /* compile, execute: bytes of code; 0: unknown */
-	/* execute: program that made the first input, as its first output; 0: none, or unknown */
+	/* execute: the program whose first output is the first input of this execution; 0: none,
+	 * or unknown */
 	uint64_t from;
 	uint32_t inputs; /* execute: number of arguments; 0: unknown */
 	/* execute, compile: layer of the runtime. Layers further from the device report the same

@@ -51,9 +51,10 @@ struct device_second {
 
 struct device_clock {
 	struct device_view last;
-	uint64_t wait_ns, step_ns; /* of steps since the last record */
+	/* sums over the steps since the last record: waits for the device, duration */
+	uint64_t wait_ns, step_ns;
 	struct device_second second[DEVICE_CLOCK_SECONDS];
-	uint64_t seconds; /* ever */
+	uint64_t seconds; /* number of records of the present device so far */
 };
 
 struct device_clock *device_clock_new(void)

@@ -90,9 +90,9 @@ void lines_free(struct lines *l);
  * the interpreter's lock saves a checkpoint. */
 void lines_add(struct lines *l, uint64_t now_ns, const struct gp_line *line, bool saves);
 uint64_t lines_count(const struct lines *l); /* samples ever */
-/* Sums the samples of a span. A sample counts as the time for which it stands. With evenly, all
- * samples count as the same time, which is more exact if the steps do not change within the
- * span. */
+/* Sums the samples of a span, each weighted by the time for which it stands (gp_line.span_us).
+ * evenly: all samples have the same weight, which is more exact if the steps do not change within
+ * the span. */
 void lines_between(const struct lines *l, uint64_t from_ns, uint64_t to_ns, bool evenly,
 		   struct lines_sums *ret);
 /* Compares two spans, in which a step took before_ns and after_ns. All 0 if the samples are too

@@ -7,8 +7,8 @@
 
 static const char custom[] = "CUSTOM_BADPUT_EVENTS.";
 
-/* On a mismatch the last * is extended by one byte, and the comparison continues from there. Time
- * is at most proportional to the product of both lengths. */
+/* On a mismatch, the text that the last * matches is extended by one byte, and the comparison
+ * continues after that text. The time is at most proportional to the product of both lengths. */
 bool range_matches(const char *match, const char *name)
 {
 	const char *star = NULL, *from = NULL;
