@@ -230,7 +230,8 @@ struct gp_session {
 };
 #define GP_SESSION_RUN 1 /* gp-bpf has started the watched processes */
 
-/* Describes the probe with this hash. Written before the first record of that probe. */
+/* Describes the probe whose hash is in the header (gp_rec.probe). Written before the first record
+ * of that probe. */
 struct gp_probe {
 	__u16 role;  /* enum gp_role */
 	__u16 group; /* enum gp_group */
@@ -248,7 +249,8 @@ struct gp_probe {
 #define GP_PROBE_RETURNS    2 /* sends gp_call */
 #define GP_PROBE_UNVERIFIED 4 /* the row was never tested with the real library */
 #define GP_PROBE_ANON_RANGE 8 /* ranges of this probe have no name */
-/* Set by all gp-bpf that know the flags below. On a tape without this flag, they are unknown. */
+/* Set by every gp-bpf version that knows the flags below. If a tape does not have this flag, the
+ * values of the flags below are unknown. */
 #define GP_PROBE_WHOLE 16
 /* the probe is on a function that was found in a runtime's table of functions */
 #define GP_PROBE_TABLE	32

@@ -205,8 +205,8 @@ struct gp_signal_rec {
  * because a direct load cannot index an array by a variable. */
 const volatile bool gp_kernel_read = true;
 
-/* Returns true if the process has a handler for the signal. Returns false, too, if this cannot be
- * read, so that the larger limit applies. */
+/* Returns true if the process has a handler for the signal. Returns false, too, if the handler
+ * cannot be read, so that the larger of the two rate limits applies. */
 static __always_inline bool gp_handled(const struct task_struct *task, int sig)
 {
 	struct sighand_struct *hand = NULL;

@@ -35,8 +35,8 @@ const struct gp_vma *mapping_at(const struct gp_vma *vmas, int n, uint64_t addre
  * is missing or cannot be read. Returns 0 or -errno. */
 int mapping_path(pid_t pid, const struct gp_vma *vma, char *path, size_t len);
 
-/* Returns the file name in a path from mapping_path(), as a pointer into the path. Cuts the last
- * slash off /memfd:NAME/ (no soname). */
+/* Returns the file name in a path from mapping_path(), as a pointer into the path. If the path is
+ * /memfd:NAME/, removes the last slash from it and returns NAME. */
 const char *mapping_base(char *path);
 
 /* Returns true when a path from mapping_path() is of a file in memory. */

@@ -34,7 +34,8 @@ struct reader_ask {
 	uint64_t ticket; /* identifies the request to the caller */
 	pid_t pid;
 	struct gp_vma vma; /* a file mapped by pid */
-	/* Reported begin of a function of rows[0]; 0: functions are found by name. */
+	/* offset of the function of rows[0], if a watched process reported the function's address;
+	 * 0: find functions by name */
 	uint64_t followed;
 	size_t rows_count;
 	size_t rows[GP_ROWS_MAX]; /* rows to find sites for */
@@ -50,14 +51,14 @@ struct reader_answer {
 	 * the file, and may not become the user of the process that maps it; -GP_ERROR_CLOSED: that
 	 * user may not read the file, either; other errors: the file is invalid. */
 	int error;
-	bool by_path;	    /* map_files was not accessible */
+	bool by_path;	    /* opened by its path: /proc/PID/map_files was not accessible */
 	struct site *sites; /* malloc'd, owned by the caller */
 	size_t sites_count;
 	int fd; /* O_PATH, owned by the caller; -1 on error */
 };
 
-/* Starts the first reader, which inherits open descriptors: call it before there are links. Both
- * arguments are borrowed. Returns 0 or -errno. */
+/* Starts the first reader. Call before probes are attached, because the reader inherits all open
+ * descriptors. Both arguments are borrowed. Returns 0 or -errno. */
 int reader_new(struct reader **ret, const struct probe_table *probes, const char *cache_dir);
 /* Does not wait for readers that cannot be killed. NULL is allowed. */
 void reader_free(struct reader *r);

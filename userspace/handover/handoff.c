@@ -371,8 +371,8 @@ static void handoff_write_one(struct handoff *c, uint32_t i, const struct carry 
 {
 	struct entry *e = handoff_find(c, own->job, own->uid);
 
-	/* If all entries are in use, a job without an entry that has ended needs none: it was
-	 * stored before its entry was dropped. */
+	/* When all entries are in use, do not add one for a job that has ended: its history was
+	 * stored before its former entry was dropped. */
 	if (!e && (!handoff_over(own) || c->count < HANDOFF_JOBS))
 		e = handoff_entry_of(c, own->job, own->uid);
 	if (!e || e->read)

@@ -6,8 +6,9 @@
 
 #include "bpf/gp_abi.h"
 
-/* If a probe lacks GP_PROBE_WHOLE, sets its flags as gp-bpf did when the tape was recorded. Other
- * probes are not changed. The texts of p must be NUL-terminated. */
+/* If a probe lacks GP_PROBE_WHOLE, adds the flags that the gp-bpf version which wrote the tape
+ * derived from the name of the runtime. Other probes are not changed. The texts of p must be
+ * NUL-terminated. */
 void tape_probe_complete(struct gp_probe *p);
 
 #endif

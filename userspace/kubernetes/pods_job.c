@@ -197,7 +197,7 @@ static void job_of_owner(struct job_facts *f)
 }
 
 /* Gets rank and size from the environment variables in the pod's specification, from the first
- * container that has them. Operators set them there for the process. */
+ * container that has them. Kubernetes operators set these variables for the training process. */
 static void job_environment(const cJSON *pod, struct pod *ret)
 {
 	const cJSON *container, *variable;

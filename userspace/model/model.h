@@ -81,8 +81,8 @@ void model_trainers(const struct model *m, model_trainer_fn *fn, void *ctx);
  * process itself. */
 typedef void model_starved_fn(void *ctx, uint32_t pid, uint32_t tid, uint32_t child);
 void model_starved(const struct model *m, model_starved_fn *fn, void *ctx);
-/* Calls fn for trainers whose lines (gp_line) should be sampled more often: their steps take
- * longer than usual, or began a short time ago. */
+/* Calls fn for processes whose Python lines (gp_line) should be sampled more often: their steps
+ * take longer than usual, or their training began a short time ago. */
 void model_slow(const struct model *m, model_trainer_fn *fn, void *ctx);
 /* Calls fn for threads that the caller should examine; the result goes to model_feed() as
  * gp_examined. They belong to processes that have become slow or silent since their last

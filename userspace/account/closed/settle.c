@@ -434,7 +434,7 @@ int closed_step_times(struct closed_work *w, struct goodput_answer *ret)
 /* After this number of steps, the hang limit is computed from the run's steps. */
 #define STEPPING 3
 #define LEAST_US 30000000 /* shorter silence, in microseconds, is never a hang (hang.h) */
-/* Silence of fewer ideal steps than this is never a hang. */
+/* Silence shorter than this number of ideal steps is never a hang. */
 #define HANG_STEPS 3
 
 /* Maximum number of intervals that the ledger can sort between two records of steps. */

@@ -12,7 +12,8 @@
  * cache. */
 #define DIGIT_BITS 11
 
-/* Values to select from: `values` of at least `least`, or their distances from `center`. */
+/* Numbers of which the median is computed. distance false: the values that are at least `least`;
+ * true: the distances of these values from `center`. */
 struct sample {
 	const double *values;
 	size_t count;

@@ -76,7 +76,7 @@ static void disk_queue_mark(struct disk_queue *s, uint64_t id, uint64_t at)
 	memcpy(c.magic, disk_queue_magic, sizeof(c.magic));
 	c.crc = (uint32_t)crc32(0, (const Bytef *)&c, offsetof(struct disk_queue_cursor, crc));
 	/* If this write fails, the points are sent again after the next start, and the service
-	 * refuses them. */
+	 * refuses them as duplicates. */
 	if (s->cursor >= 0 && pwrite(s->cursor, &c, sizeof(c), 0) != sizeof(c))
 		disk_queue_close_fd(&s->cursor);
 }

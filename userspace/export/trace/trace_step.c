@@ -76,7 +76,7 @@ static void trace_step_piece_event(struct buffer *b, const struct trace_track *t
 	ADD(b, "}");
 }
 
-/* Writes pieces (phases or blocked times) into the line of their step. */
+/* Writes pieces of a step (phases or blocked times) as events on the given lane. */
 static void step_pieces(struct buffer *b, const struct fact_step *fs, const struct trace_what *w,
 			uint32_t lane, const struct step_piece *piece, uint32_t n)
 {

@@ -61,7 +61,7 @@ struct trace_track *trace_tracks_own(struct trace_tracks *ts); /* Returns gp-bpf
 /* Makes all tracks write their names again, because the names may be missing in the file. */
 void trace_tracks_unname(struct trace_tracks *ts);
 /* Occupies a lane of this kind that is free from from_ns on, until to_ns. Returns the lane; 0: none
- * is free. loop: for TRACK_STEPS. */
+ * is free. loop: number of the training loop; used only if kind is TRACK_STEPS. */
 uint32_t trace_lane(struct trace_track *t, enum track_kind kind, uint32_t loop, uint64_t from_ns,
 		    uint64_t to_ns);
 /* Writes the name of a lane: "steps", "phases", "ranges (2)"... */

@@ -67,8 +67,8 @@ void job_find(struct job_member *m)
 	m->job_key = j ? j->key : m->job_key;
 }
 
-/* If a shell runs several independent trainings in parallel, each becomes a job of its own. Returns
- * the key of the process tree. */
+/* Sets m->job_key. If a shell runs several independent trainings in parallel, each becomes a
+ * separate job. Returns the key of the process tree. */
 static uint64_t job_part_off(struct job_member *m)
 {
 	const struct job *j = jobs_find(&m->env->jobs, m->job_key);

@@ -34,7 +34,8 @@ void rank_place_apply(struct rank *r)
 
 	if (!p || (own->rank >= 0 && !r->place_ranked))
 		return;
-	/* A location that is known better now may have another rank. */
+	/* Replace a rank from an earlier location, because more may be known about the location
+	 * now. */
 	r->place_ranked = p->rank >= 0;
 	own->rank = p->rank >= 0 ? p->rank : -1;
 	own->world_size = p->rank >= 0 && p->world_size > p->rank ? p->world_size : own->world_size;

@@ -39,8 +39,8 @@ enum signal_kind {
 	 * or a receive. */
 	SIGNAL_COLLECTIVE,
 	SIGNAL_LOSS, /* up to `count` records of this process were lost before ts_ns */
-	/* The process was not observed from begin_ns to ts_ns. Open ranges were closed before, as
-	 * tainted. */
+	/* The process was not observed from begin_ns to ts_ns. Before this signal, each open range
+	 * is closed with `tainted` set. */
 	SIGNAL_GAP,
 	SIGNAL_TICK,	    /* one second passed */
 	SIGNAL_EXIT,	    /* the process ended; this is its last signal */

@@ -8,8 +8,8 @@
 
 #include "userspace/base/archive.h"
 
-/* Number of anchors kept, the newest ones. Facts are sent soon enough that these cover their
- * time. */
+/* Number of anchors kept, the newest ones. A fact is sent so soon after its time that an anchor for
+ * this time is still kept. */
 #define ANCHORS 16
 
 struct anchors {

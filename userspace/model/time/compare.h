@@ -23,7 +23,8 @@
 #include <stdint.h>
 
 #define COMPARE_LEAST 20 /* a run of fewer minutes is not compared */
-/* Upper bound of B, the number of cosines from which a run's error is estimated. */
+/* Upper bound of B. The error of a run's mean is estimated from B cosine components of its
+ * minutes. */
 #define COMPARE_COSINES 12
 #define COMPARE_OUTLIER 5.0
 #define COMPARE_LEVEL	0.95

@@ -20,7 +20,8 @@
 /* Limit of the time of steps in a second (ns), so that sums do not overflow. */
 #define STEPS_MAX_NS (GP_TIME_END_NS / DEVICE_CLOCK_SECONDS)
 
-/* Reasons that lower the clock of a device which has work. "settings" is in effect all the time. */
+/* Reasons that lower the clock of a busy device for a time. "settings" is not one of them, because
+ * a lower clock that a user set is in effect all the time. */
 #define REASONS_SLOWED (~(1u << GP_DEVICE_idle | 1u << GP_DEVICE_settings))
 #define REASONS_ALL    ((1u << GP_DEVICE_REASON_COUNT) - 1)
 

@@ -48,7 +48,7 @@ struct lines_sums {
 };
 
 struct lines_slower {	     /* by how much each step grew */
-	uint64_t own_ns;     /* at lines of own code whose time has certainly grown */
+	uint64_t own_ns;     /* at lines of user code whose time has certainly grown */
 	uint64_t collect_ns; /* in the garbage collector; 0: not certain */
 	uint64_t locked_ns;  /* waiting for the interpreter's lock; 0: not certain */
 	/* waiting for that lock while a thread that saves a checkpoint has it; 0: not certain */
