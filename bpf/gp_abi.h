@@ -769,7 +769,7 @@ enum gp_kind {
 #undef X
 };
 
-/* Why nothing was watched */
+/* Why no process was watched during a gap */
 enum gp_gap_cause {
 	/* gp-bpf was not running, or did not read the rings for GP_SILENT_NS, so that the BPF
 	 * programs stopped sending. */

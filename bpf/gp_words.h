@@ -139,7 +139,8 @@ enum gp_fault_kind {
 	  GP_LOSS_DATA | GP_LOSS_MARKER) /* a record had a wrong length or an unknown kind */      \
 	X(10, tape, GP_LOSS_DATA | GP_LOSS_MARKER) /* the tape could not be written */             \
 	X(11, stack_full,                                                                          \
-	  GP_LOSS_DATA | GP_LOSS_MARKER) /* the open ranges of a thread could not be followed */   \
+	  GP_LOSS_DATA |                                                                           \
+		  GP_LOSS_MARKER) /* too many open ranges on a thread, or threads with them */     \
 	X(12, names_full, 0) /* the table of names was full: a name's own rate was not limited */  \
 	X(13, file_limited,                                                                        \
 	  0) /* records of possible checkpoint files over a rate limit were not sent */
@@ -191,7 +192,7 @@ enum gp_insn {
 	X(0, absent) /* the library does not have the symbol */                                    \
 	X(1, attached)                                                                             \
 	X(2, failed)   /* see error */                                                             \
-	X(3, refused)  /* a rule forbids it: cost, or a return probe in C++ */                     \
+	X(3, refused)  /* not attached: too costly, or not allowed at the return of C++ code */    \
 	X(4, detached) /* watched processes do not use the library any more */                     \
 	X(5, counted)  /* over the overhead budget: hits are counted, not sent */                  \
 	X(6, given_up) /* over the overhead budget: detached for now */                            \

@@ -27,8 +27,8 @@ void rows_swap(struct rows *r);
 void rows_swapped(struct rows *r);
 
 /* Computes the cookie for a probe of row (index in the table) at an instruction where sp has moved
- * by pushed bytes. Returns 0; -ENOSPC: no room for more hot, returning or stack rows; -EINVAL: an
- * argument cannot be read. */
+ * by pushed bytes. Returns 0; -ENOSPC: GP_ROWS_MAX, GP_HOT_ROWS or GP_RETURN_ROWS_MAX is reached;
+ * -EINVAL: an argument cannot be read. */
 int rows_entry_get(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie);
 
 /* Makes all rows send. New rows send nothing: attaching probes one by one takes many steps of a
@@ -47,8 +47,8 @@ uint32_t rows_hot_probe(const struct rows *r, size_t hot);
 /* Returns the probe hash of an entry in gp_rows, 0: unused. *ret_ends: if the probe begins ranges,
  * hash of the probe that ends them; otherwise, or if no probe ends them, 0. */
 uint32_t rows_probe(const struct rows *r, size_t entry, uint32_t *ret_ends);
-/* Makes hits of a row (index in the table) counted instead of sent, or sent again. Only for rows
- * that are sent. */
+/* Sets whether hits of a row (index in the table) are only counted (unsent) or sent again. Do not
+ * call for hot rows, whose hits are always only counted. */
 void rows_set_unsent(struct rows *r, size_t row, bool unsent);
 /* Finds the next entry from *entry on whose hits are not all sent. Returns false when there is
  * none. */

@@ -18,9 +18,9 @@ struct bpf_program;
 /* Size of an answer from the helper process: 65536 mappings (default vm.max_map_count: 65530). */
 #define MAPPING_HELPER_BYTES (65536 * sizeof(struct gp_vma))
 
-/* Lists the mappings of a process by address: from the kernel (vmas) or, where that is NULL, from
- * /proc/PID/maps, whose numbers an overlay file system may have changed. Returns the number (*ret
- * is malloc'd, the caller frees it), or -errno such as -ESRCH. */
+/* Lists the mappings of a process by address. vmas: BPF program that reads them in the kernel;
+ * NULL: reads /proc/PID/maps, in which an overlay file system may show other device and inode
+ * numbers. Returns the number of mappings, or -errno such as -ESRCH. The caller frees *ret. */
 int mapping_list(const struct bpf_program *vmas, pid_t pid, struct gp_vma **ret);
 
 /* Parses a line of /proc/PID/maps. Returns false when it is not an executable mapping of a file. */

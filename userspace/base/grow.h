@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* grow.h - arrays that grow when items are added. grow_items() doubles them, up to a limit;
- * grow_append() makes them half as large again, without a limit. If the array has room, adding an
+ * grow_append() enlarges them by half, without a limit. If the array has room, adding an
  * item costs one comparison. */
 #ifndef BASE_GROW_H
 #define BASE_GROW_H

@@ -132,7 +132,8 @@ pid_t proc_owner(const char *root, pid_t tid)
 
 	if (proc_slurp(root, tid, "status", status, sizeof(status)) <= 0)
 		return 0;
-	/* the first line has the name of the process, in which the kernel escapes newlines */
+	/* The name in the first line cannot contain "\nTgid:", because the kernel escapes
+	 * newlines. */
 	at = strstr(status, "\nTgid:");
 	return at ? (pid_t)strtol(at + strlen("\nTgid:"), NULL, 10) : 0;
 }

@@ -267,8 +267,8 @@ int watch_live(const struct options *o, const struct watch_live *l)
 	return cmd_watch_exit_code(err ? err : lost);
 }
 
-/* Chooses the view of `run`. CMD keeps the terminal to itself. A file of --output gets a line for
- * each event, unless data is written to it. */
+/* Chooses the view of `gp-bpf run`. On a terminal it prints nothing unless --live is set, because
+ * the command that it runs uses the terminal. */
 static enum output_view cmd_watch_view_of_run(const struct options *o, const char *tape)
 {
 	if (o->quiet || tape)

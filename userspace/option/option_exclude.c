@@ -43,7 +43,8 @@ static char *option_exclude_absolute(int64_t from_ns, int64_t to_ns, const char 
 	return strdup(text);
 }
 
-/* Checks the items, and replaces times that are relative to now ("2h") by absolute ones. */
+/* Checks the values of --exclude, and replaces times that are relative to now ("2h") by absolute
+ * ones. */
 int options_excludes(struct options *o)
 {
 	int64_t now_ns = clock_real_ns(), from_ns, to_ns;

@@ -45,7 +45,8 @@ extern const struct part_style {
  * be NULL if no types are known. */
 int text_parts(struct part parts[PARTS_MAX], const struct ledger_view *l,
 	       const struct type_names *names);
-/* Distributes `cells` cells among the parts; a part of 0.2 % or more gets at least one. */
+/* Distributes the character cells of a bar among the parts; a part of 0.2 % or more gets at least
+ * one cell. */
 void text_apportion(const struct part *parts, int nparts, int cells, int *ret_cells);
 
 /* Returns the training loop to show: the loop with the newest step. NULL: no loop. */

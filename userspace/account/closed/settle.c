@@ -501,7 +501,8 @@ static void settle_intervals(struct settling *s, int64_t to_us)
 		const struct closed_interval *i = &w->intervals[s->interval];
 		int err;
 
-		/* The whole interval lies in wasted time, which is booked as a whole. */
+		/* Do not book an interval within wasted time, which is booked as a whole
+		 * elsewhere. */
 		if (i->from_us >= s->waste_us && i->to_us <= s->sign_us)
 			err = 0;
 		else if (i->bucket == BUCKET_CUSTOM)

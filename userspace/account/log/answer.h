@@ -65,8 +65,8 @@ struct goodput_custom {
 	double s, pct;
 };
 
-/* Goodput and badput of the whole job, of a window, of the time that is not excluded, or at an
- * instant. */
+/* Goodput and badput of the whole job, of the whole job without excluded time, of a window, or up
+ * to an instant. */
 struct goodput_part {
 	/* The requested window. For the whole job: from its start to the instant of the answer. */
 	int64_t from_us, to_us;

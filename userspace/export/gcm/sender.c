@@ -266,9 +266,11 @@ static bool sender_descriptors_make(struct sender *s, uint64_t timeout_ms)
 }
 
 /* Pause between requests with points from disk: after an outage many nodes send them at once. */
-#define CATCH_UP_MS   2000
-#define KEEP_TOLD_MS  (3600 * 1000) /* time between log lines about points on disk */
-#define HALVES_MAX    16   /* limit of divisions for a set: enough to find 2 bad points in 200 */
+#define CATCH_UP_MS  2000
+#define KEEP_TOLD_MS (3600 * 1000) /* time between log lines about points on disk */
+/* Limit for each set: how often a refused request is divided into two. 16 times are enough to find
+ * 2 bad points among 200. */
+#define HALVES_MAX    16
 #define LAST_SPARE_MS 1000 /* time reserved for the last request before the deadline */
 
 /* ---- opening and closing --------------------------------------------------------------------- */

@@ -50,7 +50,8 @@ static void rank_device_since(const struct rank *r, const struct change_view *v,
 	device_clock_between(r->device, v->onset_ns, v->end_ns ? v->end_ns : now_ns, ret);
 }
 
-/* Returns the number of uncorrected errors up to the onset of the slowdown. */
+/* Returns the number of uncorrected errors from ERROR_NS before to ERROR_NS after the onset of the
+ * slowdown. */
 static uint64_t rank_device_errors(const struct rank *r, const struct change_view *v)
 {
 	struct device_sums s;

@@ -135,7 +135,8 @@ static bool state_classes_without_step(const struct step_finder *sf)
 	return false;
 }
 
-/* Returns the name of the elected marker for users. The user's probe is named by its id. */
+/* Returns the name of the elected marker as shown to users. If the user named a probe, returns the
+ * id of that probe. */
 static const char *state_marker_name(const struct step_finder *sf)
 {
 	if (sf->elected == FAMILY_PROBE && *sf->config.probe_id)
