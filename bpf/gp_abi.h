@@ -392,7 +392,7 @@ struct gp_carry {
 /* Name and content of a compiled program, as user space read them from its code in memory. pid and
  * tid are those of the record that reported the code. */
 struct gp_program {
-	__u64 code;	/* address of the program's code */
+	__u64 code;	/* address of the program's code; see also GP_PROGRAM_LOADED */
 	__u64 bytes;	/* bytes of code */
 	char name[128]; /* such as "jit_train_step", or "" if it could not be read; hostile */
 	__u32 flags;	/* GP_PROGRAM_* */
@@ -400,8 +400,8 @@ struct gp_program {
 };
 #define GP_PROGRAM_READ	    1 /* the names of all operations of the program were read */
 #define GP_PROGRAM_GRADIENT 2 /* the program computes a gradient; set only with GP_PROGRAM_READ */
-/* The program was read when it ran, not when it was compiled: `code` is the number by which the
- * probe of the run identifies it. */
+/* The program was read when it ran, not when it was compiled. `code` is then not an address, but
+ * the number of the program in the record of the run. */
 #define GP_PROGRAM_LOADED 4
 
 /* Name of a return code of this runtime, and the kind of fault it reports. Written before the first
@@ -551,8 +551,8 @@ struct gp_ras {
 };
 
 /* Use of resources by the worker processes of a data loader. Written once a second while training
- * waits for the data loader. Times are since the previous record. For workers that do not run, the
- * reason of their wait was read once in that time. */
+ * waits for the data loader. Times are since the previous record. The reason why a worker does not
+ * run was read once since the previous record. */
 struct gp_input {
 	__u64 span_ns;			  /* time since the previous record; 0: there is none */
 	__u64 cpu_ns, wait_ns, block_ns;  /* sums over all workers; see gp_usage */

@@ -277,8 +277,8 @@ int BPF_PROG(gp_signalled, int sig, struct kernel_siginfo *info, struct task_str
 }
 
 /* The tracepoint's info can be 1, so newer verifiers (7.3, and stable updates of 6.12) treat it as
- * a number. These have this cast (since v6.2, a35b9af4ec2c), and reading through it is as safe as a
- * direct access. */
+ * a number. Kernels with these verifiers have this cast (since v6.2, a35b9af4ec2c), and reading
+ * through the cast is as safe as a direct access. */
 extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 
 SEC("tp_btf/signal_generate")

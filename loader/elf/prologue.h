@@ -25,9 +25,9 @@ struct prologue {
 
 /* Chooses the instruction. code: the first PROLOGUE_BYTES of the function, fewer when it is
  * smaller. machine: EM_*. Never fails: code that cannot be decoded is attached at +0 as
- * GP_INSN_stepped. Skips only instructions that write neither an argument register nor sp (a
- * leading endbr64 always); never passes a branch target within the bytes given, a call or a jump.
- */
+ * GP_INSN_stepped. Always skips a leading endbr64; otherwise skips only instructions that write
+ * neither an argument register nor sp. Never passes a branch target within the bytes given, a call
+ * or a jump. */
 void prologue_choose(int machine, const uint8_t *code, size_t len, struct prologue *ret);
 
 #endif

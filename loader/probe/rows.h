@@ -32,9 +32,9 @@ void rows_swapped(struct rows *r);
 int rows_entry_get(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie);
 
 /* Makes all rows send. New rows send nothing: attaching probes one by one takes many steps of a
- * job, and steps found from only some of the calls would be wrong. Begins of ranges stay silent
- * until an end of the same runtime is attached: a begin without an end would shift every later
- * range of its thread. */
+ * job, and steps found from only some of the calls would be wrong. Begins of ranges are not sent
+ * until the probe of their end is attached: a begin without an end would shift every later range
+ * of its thread. */
 void rows_activate(struct rows *r);
 /* Returns true when begins of ranges of the runtime may be sent. */
 bool rows_runtime_ends(const struct rows *r, const char *runtime);

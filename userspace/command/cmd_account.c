@@ -35,10 +35,9 @@
 #define DRAW_SHARE  10
 #define PROGRESS_NS 200000000ull
 #define LAST_NS	    10000000000ull
-#define RECORDS_PER_CHECK                                                                          \
-	4096 /* number of records that are read between two checks of the clock                    \
-	      */
-#define WARNINGS_MAX 20
+/* number of records that are read between two checks of the clock */
+#define RECORDS_PER_CHECK 4096
+#define WARNINGS_MAX	  20
 
 struct run {
 	const struct options *o;

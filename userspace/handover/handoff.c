@@ -35,8 +35,8 @@ struct entry { /* a job */
 	uint64_t read_ns; /* time of the last request for the history; 0: never */
 	bool known;	  /* `had` is valid */
 	struct carry had; /* the history of other nodes, as read and put on the tape */
-	/* When `had` was put on the tape; 0: handoff_check_joined() has checked that the model has
-	 * it. */
+	/* When `had` was put on the tape; 0: `had` was not put on the tape, or
+	 * handoff_check_joined() has checked that the model uses it. */
 	uint64_t joined_ns;
 	struct carry left; /* the history that this node stored last; left.attempt 0: none */
 	uint64_t left_ns;  /* time of the last attempt to store a history */
@@ -363,9 +363,9 @@ void handoff_poll(struct handoff *c)
 	handoff_read_next(c);
 }
 
-/* Requests a write of the job's history if one is due. all_ns: 0, or, at the end of the watch, when
- * the end began: then a write is only requested if the history has changed and none was requested
- * since. */
+/* Requests a write of the job's history if one is due. all_ns: at the end of the watch, the time
+ * when the end began; a write is then requested only if the history has changed and no write was
+ * requested since all_ns. 0: the watch continues. */
 static void handoff_write_one(struct handoff *c, uint32_t i, const struct carry *own,
 			      uint64_t all_ns)
 {
@@ -384,8 +384,8 @@ static void handoff_write_one(struct handoff *c, uint32_t i, const struct carry 
 		c->turn = i + 1;
 }
 
-/* Stores the history of one job. Jobs take turns, because there may be more jobs than writes in the
- * time between changes. */
+/* Stores the history of one job. Jobs take turns, because the histories of many jobs may change
+ * faster than they can be written. */
 static void handoff_write_next(struct handoff *c, uint64_t all_ns)
 {
 	uint32_t from = c->turn, i;

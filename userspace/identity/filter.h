@@ -52,8 +52,8 @@ void filter_free(struct filter *f); /* NULL is fine */
 /* Returns true if a rule has this key, so that filter_classify() needs the corresponding member of
  * struct filter_facts. */
 bool filter_asks(const struct filter *f, enum filter_key key);
-/* Applies the rules to a process. *ret_why (owned by f): the deny rule that matched, or the key
- * none of whose allow rules matched; "" if no single rule decides. */
+/* Applies the rules to a process. *ret_why (owned by f): the deny rule that matched, or the key for
+ * which no allow rule matched; "" if no single rule decides. */
 enum filter_verdict filter_classify(const struct filter *f, const struct filter_facts *facts,
 				    const char **ret_why);
 

@@ -27,7 +27,7 @@ struct goodput_order {
 	 * decides whether the log is in reverse order */
 	uint64_t increases, decreases;
 	int64_t last_us; /* write time of the last record that had one */
-	/* latest write time before a record without one; this record is sorted by it */
+	/* latest write time so far; a record without a write time is sorted by floor_us */
 	int64_t floor_us;
 	struct goodput_entry left;
 	bool any_left, whole, direction_known, flushing;

@@ -96,8 +96,9 @@ uint64_t model_roles(const struct model *m);
 /* Returns the hash of the probe that the user named to end steps, or 0. */
 uint32_t model_chosen(const struct model *m);
 
-/* Fills the handoff of job i, from 0, after the last event (see carry.h). Returns 1 if *ret is set,
- * 0 if another node has to report the job, or -ENOENT if there are no more jobs. */
+/* Fills *ret with the history, after the last event, of job number i (from 0) for the next node
+ * (carry.h). Returns 1 if *ret is set, 0 if another node has to report the job, or -ENOENT if there
+ * are no more jobs. */
 int model_carry(const struct model *m, uint32_t i, struct carry *ret);
 
 /* Returns how often the buckets of a ledger did not add up to its elapsed time. A number other than

@@ -445,8 +445,8 @@ struct settling {
 	size_t run;
 	size_t interval, cover; /* positions in w->intervals and w->cover */
 	size_t steps;		/* number of the run's steps that were added to the ledger */
-	/* Number of steps in these records. A record stands for several steps if some were not
-	 * logged. */
+	/* Number of steps in the `steps` records of steps: more than `steps` if some steps were
+	 * not logged. */
 	uint64_t counted;
 	uint64_t last_count;
 	uint64_t goodput_ns; /* GOODPUT of all earlier runs */

@@ -13,7 +13,7 @@
 #include "userspace/account/log/history.h"
 
 /* For each badput: its id, and the bucket of the model (model/time/ledger.h) that gives it name and
- * label. COUNT: there is no such bucket, and the badput is not part of the sum. */
+ * label. Bucket COUNT: no bucket corresponds to the badput, which is not part of the sum. */
 #define GOODPUT_BADPUTS(X)                                                                         \
 	X(INIT, ACCELERATOR_INIT)                                                                  \
 	X(PREP, TRAINING_PREP)                                                                     \

@@ -49,9 +49,9 @@ static bool sender_is_cumulative(const struct series *p)
 	return p->row->kind == SERIES_CUMULATIVE && !p->row->library;
 }
 
-/* While points wait on disk, a series gets at most one new cumulative point in two spacings, or the
- * backlog would never end. Returns true if this point must be omitted. Nothing is lost, because the
- * next sum includes it. */
+/* While points wait on disk, a series gets at most one new cumulative point in 2 * opt.spacing_ms,
+ * or the backlog would never end. Returns true if this point must be omitted. Nothing is lost,
+ * because the next point's sum includes this one. */
 static bool sender_too_dense(struct sender *s, const struct series *p, uint64_t key)
 {
 	int64_t end_ns = s->behind && sender_is_cumulative(p) ? tracks_end_ns(s->tracks, key) : 0;
@@ -296,7 +296,7 @@ static void sender_disk_queue_begin(struct sender *s)
 }
 
 /* Loads the saved tracks (the last points of series). Without them, the service refuses the first
- * point of each series whose start had been moved. */
+ * point of each series whose start time was changed by tracks_restart(). */
 static void sender_tracks_begin(struct sender *s)
 {
 	int err = s->disk_queue

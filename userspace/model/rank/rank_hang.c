@@ -102,8 +102,7 @@ void rank_hang_signal(struct rank *r, const struct signal *s)
 		snprintf(h->range, sizeof(h->range), "%s",
 			 rank_hang_path_end(s->text, sizeof(h->range) - 1));
 	if (s->kind == SIGNAL_UPDATE)
-		/* no compilation outlasts an update: the record of the compilation's end was lost
-		 */
+		/* no compilation outlasts an update: the record of its end was lost */
 		h->compiles = 0;
 }
 

@@ -119,7 +119,7 @@ static int rank_report_note_add(struct rank *r, const struct span *s, uint32_t p
 	uint32_t i;
 
 	if (r->nnotes == RANK_NOTES) {
-		/* what a process that does not train has read is not reported */
+		/* do not report checkpoints of a process that does not train */
 		if (r->trainer)
 			rank_report_note(r, &r->notes[0]);
 		rank_report_notes_drop(r, 1);

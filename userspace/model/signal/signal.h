@@ -96,8 +96,8 @@ struct signal {
 	 * or unknown */
 	uint64_t from;
 	uint32_t inputs; /* execute: number of arguments; 0: unknown */
-	/* execute, compile: layer of the runtime. Layers further from the device report the same
-	 * programs again. */
+	/* execute, compile: layer of the runtime that was called (LAYER_*); a program is reported
+	 * by several layers, of which the one closest to the device counts */
 	uint32_t layer;
 	/* execute, compile: the program was loaded from a cache, not compiled */
 	bool cached;

@@ -2,10 +2,10 @@
 /* lines.h - at which lines of the user's own Python code the training thread spends its time, from
  * samples (gp_line), and how much more it is during a slowdown.
  *
- * Of the lines, only the host's own time counts: the thread runs Python code (it holds the
+ * Only the host's own time counts for a line: the thread runs Python code (it holds the
  * interpreter's lock) that the line has not called through a package, or the line itself sleeps.
- * Time does not count in which the thread waits, or is in a data loader or in native code without
- * the lock: it may wait for the device, another rank, or input then.
+ * Time in which the thread waits, or is in a data loader or in native code without the lock, does
+ * not count: the thread may wait for the device, another rank, or input.
  *
  * The error of a share p of n samples is about sqrt(p (1 - p) / n): of 100 samples, 5 % of the time
  * for p = 50 %. A line counts as slower only if its share grew by more than 3.5 times that error,
@@ -41,8 +41,8 @@ struct lines_sums {
 	uint32_t count;
 	struct lines_sum {
 		uint64_t line, function; /* hashes of their names */
-		uint64_t ns;		 /* host's own time */
-		/* part of ns in which no code of a package had called the line */
+		uint64_t ns;		 /* host's own time at the line, defined above */
+		/* part of ns in which the line was not called by the code of a package */
 		uint64_t outside_ns;
 	} of[LINES_KEPT];
 };
