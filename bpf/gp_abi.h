@@ -46,7 +46,7 @@
 #define GP_KEEP 8
 /* size of the text of a gp_carry: the history of a job for another node */
 #define GP_CARRY_MAX   1216
-#define GP_RAS_MAX     200 /* size of a claim of NCCL's RAS service, with its NUL */
+#define GP_RAS_MAX     200 /* size of a text about NCCL's RAS service, with its NUL */
 #define GP_STACK_MAX   200 /* size of a stack as text, with its NUL */
 #define GP_RANGE_DEPTH 64  /* maximum nesting depth of ranges on a thread */
 
@@ -205,8 +205,8 @@ enum gp_file_op {
 #define GP_FILE_NAMED 1 /* the name is typical of a checkpoint */
 #define GP_FILE_KNOWN 2 /* a watched process wrote the file during this session */
 
-/* A watched process renamed a file. The names are those of the system call: hostile, perhaps
- * relative. */
+/* A watched process renamed a file. The paths are those passed to the system call: hostile, and
+ * possibly relative. */
 struct gp_renamed {
 	char from[GP_PATH_MAX], to[GP_PATH_MAX];
 };
@@ -280,7 +280,7 @@ struct gp_loss {
 	__u32 cause; /* enum gp_loss_cause */
 	__u32 reserved;
 	__u64 count; /* number of records lost since the last gp_loss with this cause */
-	__u64 total; /* total that the BPF programs have counted; 0: user space counted the loss */
+	__u64 total; /* total of the cause so far in BPF programs; 0: user space found the loss */
 };
 
 /* Number of calls of a probe in a process (pid) since the last gp_counter of this probe and
@@ -677,7 +677,7 @@ struct gp_device {
 	__u64 errors;
 	__u32 clock_mhz, clock_max_mhz; /* clock of its processors: present, highest */
 	__u32 power_mw;
-	__u32 reasons; /* why the clock is lower than it could be: 1 << GP_DEVICE_REASONS */
+	__u32 reasons; /* why the clock is not the highest: bits 1 << enum gp_device_reason */
 	__u16 celsius;
 	__u16 busy;    /* percent of the last second in which it worked; with GP_DEVICE_BUSY */
 	__u32 flags;   /* GP_DEVICE_* */

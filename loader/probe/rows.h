@@ -13,8 +13,8 @@
 
 struct rows; /* opaque */
 
-/* Continues with the entries of a predecessor where the kernel side was taken over. Returns 0 or
- * -errno. */
+/* If the kernel side of a predecessor was taken over, continues with the predecessor's entries.
+ * Returns 0 or -errno. */
 int rows_new(struct rows **ret, struct kernel *k, const struct probe_table *probes);
 void rows_free(struct rows *r);
 
@@ -33,8 +33,8 @@ int rows_entry_get(struct rows *r, size_t row, int pushed, uint64_t *ret_cookie)
 
 /* Makes all rows send. New rows send nothing: attaching probes one by one takes many steps of a
  * job, and steps found from only some of the calls would be wrong. Begins of ranges are not sent
- * until the probe of their end is attached: a begin without an end would shift every later range
- * of its thread. */
+ * until a probe that ends ranges of the same runtime is attached: a begin without an end would
+ * shift every later range of its thread. */
 void rows_activate(struct rows *r);
 /* Returns true when begins of ranges of the runtime may be sent. */
 bool rows_runtime_ends(const struct rows *r, const char *runtime);

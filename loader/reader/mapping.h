@@ -52,8 +52,8 @@ static inline bool mapping_same_file(const struct gp_vma *a, const struct gp_vma
 }
 
 /* Like mapping_list() and mapping_path(), but helper process a reads, as the process pid may hold
- * its address space locked. The helper process keeps the descriptor of vmas. a NULL: the calling
- * process reads. Return -ETIMEDOUT if the address space is locked. */
+ * its address space locked. vmas must have been passed to the helper process by helper_keep(). a
+ * NULL: the calling process reads. Return -ETIMEDOUT if the address space is locked. */
 int mapping_list_by_helper(struct helper *a, const struct bpf_program *vmas, pid_t pid,
 			   struct gp_vma **ret);
 int mapping_path_by_helper(struct helper *a, pid_t pid, const struct gp_vma *vma, char *path,

@@ -9,8 +9,8 @@
 
 /* Head of an answer from a reader process */
 struct reader_reply {
-	/* Address at which the reader maps the file. By this the caller finds the kernel's device
-	 * and inode numbers of the file. */
+	/* Address at which the reader maps the file. The caller uses the address to look up the
+	 * kernel's device and inode numbers of the file. */
 	uint64_t map_start;
 	int32_t error;
 	uint16_t by_path;

@@ -74,7 +74,7 @@ static void symbol_cache_head_name(const struct cache_head *head, char name[NAME
 		 (unsigned long long)hash_bytes(HASH_START, head, sizeof(*head)));
 }
 
-/* Refuses a directory to which others can write. */
+/* Refuses a directory to which other users can write. */
 static int cache_open_dir(const char *dir)
 {
 	struct stat st;

@@ -37,7 +37,7 @@ void helper_keep(struct helper *a, int fd);
  * waiting; up to 2 s while the helper process only waits for a CPU. */
 ssize_t helper_call(struct helper *a, helper_fn *fn, const void *arg, size_t arg_len,
 		    const void **ret);
-/* Sends a request as helper_call() does, but does not wait for the answer. Take that with
+/* Sends a request as helper_call() does, but does not wait for the answer. Get the answer with
  * helper_answer() before the next request. Returns 0 or -errno. */
 int helper_ask(struct helper *a, helper_fn *fn, const void *arg, size_t arg_len);
 /* Waits up to wait_ms for the answer to helper_ask(). Returns -EAGAIN if it has not arrived;

@@ -11,8 +11,8 @@
 
 #include "userspace/base/log.h"
 
-/* flag of an exiting task (include/linux/sched.h); the kernel sets it before the tracepoint of the
- * exit */
+/* flag of an exiting task (include/linux/sched.h); the kernel sets it before it calls the
+ * tracepoint sched_process_exit */
 #define PF_EXITING 0x4
 #define STAT_BYTES 1024
 /* bytes of /proc/PID/status that are read, which include the line "Tgid:" */

@@ -58,8 +58,8 @@ void bundle_host(struct mask *m, struct buffer *out);
 /* Appends a description of the process that watches this node as JSON: memory, descriptors, how it
  * was started. pid 0: there is no such process. */
 void bundle_service(struct mask *m, struct buffer *out, pid_t pid);
-/* Finds the path of the configuration file on the command line of process pid. Returns false if it
- * names none or cannot be read. */
+/* Finds the path of the configuration file on the command line of process pid. Returns false if the
+ * command line has no such path or cannot be read. */
 bool bundle_service_config(pid_t pid, char *path, size_t len);
 /* Appends a listing of the state folder as JSON. Returns 0 or -errno. */
 int bundle_folder(struct mask *m, struct buffer *out, const char *dir);

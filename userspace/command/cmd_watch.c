@@ -78,9 +78,9 @@ static char *command_text(int argc, char **argv)
 	return b.data;
 }
 
-/* Starts to watch the processes of --pid. A process that has ended is skipped if the watch resumes
- * from a saved state (resumed), which reports its end, or if it was found by name and another
- * process of the watch still runs. */
+/* Starts to watch the processes of --pid. Skips a process that has ended if the watch resumes from
+ * a saved state (resumed), because the state then reports the end; or if the processes were found
+ * by name and another one still runs. */
 static int cmd_watch_targets(struct watch *w, const struct options *o, bool resumed)
 {
 	bool found = o->names.count || o->cgroups.count || o->containers.count || o->pods.count;

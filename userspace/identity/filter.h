@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* filter.h - decides which processes of a node are watched, by rules KEY=GLOB of the user.
  *
- * A process is denied if it matches any deny rule. If there are allow rules for a key, the process
- * must match at least one of them; this holds for each key. Without rules every process is allowed.
+ * A process is denied if it matches any deny rule. For each key that has allow rules, the process
+ * must match at least one of these rules. Without rules every process is allowed.
  * Globs are as in glob(7), except that * also matches slashes. */
 #ifndef IDENTITY_FILTER_H
 #define IDENTITY_FILTER_H

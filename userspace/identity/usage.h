@@ -34,7 +34,8 @@ bool usage_delays(const char *root);
 /* Finds the folders of a process's control group. Returns 0, or -errno if /proc/PID/cgroup cannot
  * be read; ret->pressure is then that of the machine. */
 int usage_group_find(const char *root, pid_t pid, struct usage_group *ret);
-/* Reads the figures of the group. Sets a bit in ret->flags for each figure that could be read. */
+/* Reads throttling and pressure of the group g. Sets a bit in ret->flags for each figure that could
+ * be read. */
 void usage_pressure(const struct usage_group *g, struct gp_pressure *ret);
 
 /* Writes the thread ids of a process to tid, at most max. Returns their number, or -errno. */

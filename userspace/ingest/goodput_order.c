@@ -27,7 +27,8 @@ struct goodput_order {
 	 * decides whether the log is in reverse order */
 	uint64_t increases, decreases;
 	int64_t last_us; /* write time of the last record that had one */
-	/* latest write time so far; a record without a write time is sorted by floor_us */
+	/* time by which a record without a write time is sorted: the latest write time that
+	 * directly preceded such a record */
 	int64_t floor_us;
 	struct goodput_entry left;
 	bool any_left, whole, direction_known, flushing;

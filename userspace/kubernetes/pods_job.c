@@ -186,7 +186,7 @@ static void job_of_owner(struct job_facts *f)
 {
 	const char *kind = job_string(f->owner, "kind"), *name = job_string(f->owner, "name");
 
-	/* A static pod is owned by the node. */
+	/* A static pod is owned by the node, so the pod itself names the job. */
 	if (!kind || !name || !strcmp(kind, "Node")) {
 		job_set_name(f, GP_JOB_FROM_pod, "Pod", f->pod->name, f->pod->uid);
 		return;

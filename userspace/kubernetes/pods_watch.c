@@ -349,8 +349,8 @@ void pods_watch_pods(void *worker)
 
 /* ---- the node */
 
-/* Updates the signs of trouble of the node. A deleted node has none; events already queued
- * remain. */
+/* Updates the conditions and taints of the node that may end its processes. If the node was
+ * deleted, does nothing: earlier events of the node stay in effect. */
 static void watch_put_node(struct pods *p, const cJSON *object, bool gone)
 {
 	struct pods_signal *signals = gone ? NULL : calloc(PODS_SIGNALS, sizeof(*signals));

@@ -36,8 +36,8 @@ static void check_text_feature(struct canvas *c, const struct feature *f)
 	canvas_put(c, STYLE_PLAIN, "; without it: %s", f->without);
 }
 
-/* Returns true for features that lockdown mode confidentiality blocks; mode integrity blocks none
- * of the features used here. */
+/* Returns true for features that the kernel's lockdown mode "confidentiality" blocks; mode
+ * "integrity" blocks none of the features used here. */
 static bool check_text_feature_locked(const struct feature *f)
 {
 	static const char *const names[] = {"tracefs", "syscall_tp", "kernel_read", "file"};

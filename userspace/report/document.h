@@ -94,7 +94,8 @@ struct report_document {
 	 * last run if none has */
 	struct document_list ranks;
 	uint32_t attempt; /* attempt number of the run whose ranks are listed */
-	/* number of runs on other nodes, whose time is in the ledger; 0 if the span is limited */
+	/* number of runs on other nodes, if the ledger includes the time of these runs; 0 if the
+	 * report has a limited time span */
 	uint32_t elsewhere;
 	/* accelerator settings, and accelerator time by bucket; 0: unknown */
 	struct program_config program;

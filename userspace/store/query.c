@@ -237,8 +237,8 @@ int store_job_by_id(struct store *st, int64_t id, struct store_job *ret)
 	ret->watched_ns = store_int_or(stmt, 17, 0);
 	store_done(stmt);
 	err = store_runs(st, id, query_take_run, ret);
-	/* If the job also had runs on other nodes, the store has only those of this node, so the
-	 * larger counts of the job itself are used. */
+	/* If the job also had runs on other nodes, the store has only the runs of this node. So use
+	 * the counts in the job's row where they are larger. */
 	if (ret->carried) {
 		ret->runs = ret->runs > attempts ? ret->runs : attempts;
 		ret->disruptions = ret->disruptions > all_disruptions ? ret->disruptions

@@ -22,7 +22,7 @@ struct code_runs {
 		uint64_t handle;
 	} run[CODE_RUNS_MAX]; /* the latest first */
 	size_t count;
-	uint64_t second_ns; /* begin of the second in which requests are counted (asked) */
+	uint64_t second_ns; /* start of the second in which `asked` requests were made */
 	uint32_t asked;
 };
 

@@ -445,8 +445,8 @@ struct settling {
 	size_t run;
 	size_t interval, cover; /* positions in w->intervals and w->cover */
 	size_t steps;		/* number of the run's steps that were added to the ledger */
-	/* Number of steps in the `steps` records of steps: more than `steps` if some steps were
-	 * not logged. */
+	/* Number of steps for which the `steps` records stand: more than `steps` if some steps
+	 * were not logged. */
 	uint64_t counted;
 	uint64_t last_count;
 	uint64_t goodput_ns; /* GOODPUT of all earlier runs */
@@ -457,7 +457,7 @@ struct settling {
 	/* Statistics of all step times so far, computed as for a live job. */
 	struct deviation *time;
 	uint64_t timed, p99_ns, p99_at;
-	bool hung;    /* the current stretch contains a hang */
+	bool hung;    /* a hang was booked between the last two records of steps */
 	bool trained; /* an earlier run had steps */
 };
 
@@ -539,8 +539,8 @@ static int64_t settle_hang_limit_us(const struct settling *s, uint64_t count, bo
 	return (int64_t)limit_us;
 }
 
-/* Computes the p99 of step times again when there are a sixteenth more steps: it is not done for
- * each step, because a thousand steps are sorted. */
+/* Computes the p99 of step times again when the number of steps has grown by a sixteenth. Not for
+ * each step, because a thousand step times are sorted. */
 static void settle_p99(struct settling *s)
 {
 	struct deviation_view v;

@@ -94,8 +94,8 @@ static void step_pieces(struct buffer *b, const struct fact_step *fs, const stru
 	}
 }
 
-/* Writes the names of the lanes of a step's pieces. Returns false if there is no room. A step
- * without a lane gets no pieces, because they could overlap others. */
+/* Writes the names of the lanes of a step's pieces. Returns false if a name could not be written.
+ * A step without a lane gets no pieces, because they could overlap others. */
 static bool trace_step_pieces_named(struct trace *t, const struct fact_step *fs,
 				    const struct trace_what *w, uint32_t loop)
 {

@@ -275,8 +275,8 @@ void job_step(struct job_member *m, uint64_t start_ns, uint64_t end_ns, uint64_t
 	    /* The reference rank has ended, so another rank of the run becomes the reference. */
 	    end_ns > j->time.edge_ns) {
 		job_time_refer(j, m, true);
-		/* This step is counted for the job if it is new. `number` includes the steps of
-		 * earlier runs. */
+		/* If the step is new, lower the base by one, so that the step counts for the job.
+		 * `number` includes the steps of earlier runs. */
 		j->time.base_steps -= number > j->last_step;
 	}
 	if (m != j->ref)

@@ -44,7 +44,7 @@ static void carry_unseen(struct job *j, const struct carry *c, uint64_t edge_ns)
 }
 
 /* Keeps the counts of causes seen on this node if the other node's number of disruptions includes
- * them, as when the job was here before. Otherwise resets them. */
+ * them, which is so if the job ran here before it ran there. Otherwise resets them. */
 static void carry_causes(struct job *j, uint64_t disruptions)
 {
 	uint64_t sum = 0;

@@ -7,7 +7,7 @@
  * call. */
 #define SOON_NS 100000000ull
 
-/* Adds a file event to a checkpoint. It does not raise b->files, which counts calls of writers. */
+/* Adds a file event to a checkpoint. Leaves b->files unchanged, which counts calls of writers. */
 static void phase_file_burst_see(struct phase_finder *pf, struct phase_thread *t, struct burst *b,
 				 const struct signal *s, uint64_t bytes)
 {
@@ -22,8 +22,8 @@ static struct burst *phase_file_burst_of(struct phase_thread *t, bool restore)
 	return restore ? &t->restore : &t->save;
 }
 
-/* Returns the thread whose checkpoint the file belongs to. If threads of a pool write or read the
- * files of one folder, that is one checkpoint, of the thread with the first file. */
+/* Returns the thread to whose checkpoint the file belongs. If threads of a pool write or read the
+ * files of one folder, the files are one checkpoint of the thread with the first file. */
 static struct phase_thread *phase_file_unit_thread(struct phase_finder *pf, struct phase_thread *t,
 						   const struct signal *s, bool restore)
 {
@@ -102,8 +102,8 @@ void phase_opened(struct phase_finder *pf, const struct signal *s)
 		return;
 	t = phase_file_unit_thread(pf, t, s, true);
 	b = &t->restore;
-	/* The safetensors library opens a file twice, to read its header and to map it. It counts
-	 * once. */
+	/* The safetensors library opens a file twice, to read its header and to map the file.
+	 * Count such a file once. */
 	again = b->active && b->seen && !strcmp(b->file, s->text);
 	phase_file_burst_see(pf, t, b, s, again ? 0 : s->count);
 	if (!b->unit)

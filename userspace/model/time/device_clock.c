@@ -8,7 +8,8 @@
 #include "userspace/base/number.h"
 #include "userspace/ingest/event.h"
 
-/* Figures that were read longer than this (ns) before their record are impossible. */
+/* A record is invalid if its figures were read more than this time (ns) before the record was
+ * written. */
 #define AGE_MAX_NS 10000000000ull
 /* Seconds with a known clock that are needed before and after the onset of a slowdown. */
 #define SECONDS_MIN 2

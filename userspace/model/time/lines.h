@@ -95,12 +95,12 @@ uint64_t lines_count(const struct lines *l); /* samples ever */
  * the span. */
 void lines_between(const struct lines *l, uint64_t from_ns, uint64_t to_ns, bool evenly,
 		   struct lines_sums *ret);
-/* Compares two spans, in which a step took before_ns and after_ns. All 0 if the samples are too
- * few. */
+/* Compares two spans, in which a step took before_ns and after_ns. Sets *ret to 0 if there are too
+ * few samples. */
 void lines_slower(const struct lines *l, const struct lines_sums *before, uint64_t before_ns,
 		  const struct lines_sums *after, uint64_t after_ns, struct lines_slower *ret);
-/* Writes the lines outside of packages with the largest shares of the time to ret[LINES_TOP];
- * all unused if the samples are fewer than 20. */
+/* Writes the lines with the largest shares of the time, of those that no package has called, to
+ * ret[LINES_TOP]. All entries stay unused if there are fewer than 20 samples. */
 void lines_top(const struct lines *l, const struct lines_sums *s, struct lines_top *ret);
 /* Finds the line at which the thread was most often in this use between from_ns and to_ns. Its
  * share is the line's part of the samples in that use. "" and 0 if the samples of the use are fewer

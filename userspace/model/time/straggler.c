@@ -27,7 +27,7 @@ struct verdict {
 	uint64_t number, start_ns;
 	int32_t late; /* index of the rank that was late in the step; -1: none */
 	uint32_t size_us;
-	/* how much each part of that rank's step is longer than the median of the other ranks */
+	/* how much each part of the late rank's step is longer than the median of the others */
 	int64_t more_us[CHANGE_PARTS];
 };
 
