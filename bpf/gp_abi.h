@@ -288,8 +288,8 @@ struct gp_loss {
 struct gp_counter {
 	__u64 count;
 	__u64 total; /* present value of the counter, from which the next gp-bpf continues */
-	/* Slot of the counter. GP_SLOT_NONE: this record counts hits that were not sent, and total
-	 * is the total of those. */
+	/* Slot of the counter. GP_SLOT_NONE: `count` and `total` are the numbers of hits that were
+	 * not sent. */
 	__u32 slot;
 	__u32 row; /* only with GP_SLOT_NONE: row of the hits that were not sent */
 };
@@ -404,8 +404,8 @@ struct gp_program {
  * the number of the program in the record of the run. */
 #define GP_PROGRAM_LOADED 4
 
-/* Name of a return code of this runtime, and the kind of fault it reports. Written before the first
- * record with that code. */
+/* Name of a return code of a runtime, and the kind of fault that the code reports. Written before
+ * the first record with that code. */
 struct gp_code {
 	__s64 code;
 	__u8 kind; /* enum gp_fault_kind */

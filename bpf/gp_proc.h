@@ -95,8 +95,8 @@ int BPF_PROG(gp_forked, struct task_struct *parent, struct task_struct *child)
 	if (!watch || (__u32)child->pid != to)
 		return 0;
 	next = (struct gp_watch){.start_ns = child->start_boottime};
-	/* While gp-bpf replaces the programs by those of another version, both run. Only the first
-	 * one reports the fork. */
+	/* While gp-bpf replaces the BPF programs by those of another version, the old and the new
+	 * ones run. Only the program that runs first reports the fork. */
 	watch = bpf_map_lookup_elem(&gp_watched, &to);
 	if (watch && watch->start_ns == next.start_ns)
 		return 0;

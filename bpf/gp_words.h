@@ -50,7 +50,7 @@
 					  (arg0: stream) */                                        \
 	X(33, suspend, 0)     /* device state of another process is suspended (arg0: pid) */       \
 	X(34, resume, 0)      /* device state of another process is resumed (arg0: pid) */         \
-	X(35, comm_end, 0)    /* a communicator (arg0) is destroyed in order */                    \
+	X(35, comm_end, 0)    /* a communicator (arg0) is destroyed normally */                    \
 	X(36, comm_error, 0)  /* a communicator has failed (arg0: communicator, arg1: error) */    \
 	X(37, table, 0)	      /* only on tapes of older versions */                                \
 	X(38, program_end, 0) /* a program (arg0) is destroyed; another one may get its number */  \
@@ -113,8 +113,8 @@ enum gp_fault_kind {
 		GP_FAULT_COUNT
 };
 
-/* Attributes of causes of loss. DATA: measured data is missing. MARKER: this may include markers of
- * steps. */
+/* Attributes of causes of loss. DATA: measured data is missing. MARKER: markers of steps may be
+ * missing, too. */
 #define GP_LOSS_DATA   1
 #define GP_LOSS_MARKER 2
 
@@ -160,8 +160,8 @@ enum gp_loss_cause {
  * program lacks the symbol. */
 #define GP_ERROR_LINKED 4095
 
-/* Errors of a probe on a function without a symbol: why it was not found by the texts in
- * it. */
+/* Errors of a probe on a function without a symbol, which is searched for by the texts that the
+ * function uses: why the function was not found. */
 #define GP_TABLE_ERRORS(X)                                                                            \
 	X(4097, unseen,                                                                               \
 	  "its file has no symbol for it, and no function that names itself by the texts of its row") \

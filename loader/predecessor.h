@@ -11,8 +11,9 @@
 #include "loader/attach/pin.h"
 
 /* Fills own with the values that the kernel side of a predecessor must have to be taken over. With
- * cfg->durable, opens the pins of the predecessor and sets *ret_adopt to true when it can be taken
- * over; otherwise logs why and detaches it. Returns 0, or -errno after logging the reason. */
+ * cfg->durable, opens the pins of the predecessor. Sets *ret_adopt to true if the predecessor can
+ * be taken over; otherwise logs the reason and detaches the predecessor's probes. Returns 0, or
+ * -errno after logging the reason. */
 int predecessor_open(struct pins **ret, const struct loader_config *cfg, struct gp_meta *own,
 		     bool *ret_adopt);
 /* Marks the kernel side as complete. Call this last: a successor takes over only a complete kernel

@@ -13,7 +13,7 @@
 #include "loader/kernel/tracepoint.h"
 #include "userspace/base/hash.h"
 
-/* Returns a hash of the programs, made of the kernel's hash of each. */
+/* Returns a hash of all programs, computed from the kernel's hash (tag) of each program. */
 static uint64_t kernel_life_programs_hash(const struct bpf_object *obj, uint64_t h)
 {
 	struct bpf_program *prog;

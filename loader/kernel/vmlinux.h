@@ -4,8 +4,8 @@
 #ifndef LOADER_VMLINUX_H
 #define LOADER_VMLINUX_H
 
-/* Returns the number of the type with that name and kind (BTF_KIND_*). -ENOENT: there is none;
- * other -errno: BTF cannot be read, which is tried again at the next call. */
+/* Returns the number of the type with that name and kind (BTF_KIND_*). -ENOENT: there is no such
+ * type; other -errno: BTF cannot be read, and the next call tries again. */
 int vmlinux_type(const char *name, unsigned kind);
 /* Frees the BTF; call it when no more types are needed. */
 void vmlinux_forget(void);

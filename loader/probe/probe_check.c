@@ -56,7 +56,7 @@ static int check_symbol(const struct probe_row *row, struct probe_fault *f)
 		return probe_check_fault(f, "texts", "not allowed with follow");
 	if (row->follow && row->variants[0])
 		return probe_check_fault(f, "variants", "allowed only with an exact symbol");
-	if (row->follow && row->returns) /* a followed function may be written in C++ */
+	if (row->follow && row->returns) /* a function found by `follow` may be C++ code */
 		return probe_check_fault(
 			f, "return",
 			"not allowed with follow: an exception through it would end the job");

@@ -32,8 +32,8 @@ char *buffer_reserve(struct buffer *b, size_t len)
 		b->data = data;
 		b->cap = cap;
 	}
-	/* Terminate the text here, and also at its new end, for after the caller has written len
-	 * bytes and raised b->len. */
+	/* Terminate the text at its present end, and at the end that it will have after the caller
+	 * has written len bytes and raised b->len. */
 	b->data[b->len] = '\0';
 	b->data[b->len + len] = '\0';
 	return b->data + b->len;

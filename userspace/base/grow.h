@@ -37,7 +37,7 @@ static inline void *grow_items(void *have, uint32_t *cap, uint32_t need, uint32_
 
 /* Adds an item to the end of an array of grow_items(), and returns it. Returns NULL, and changes
  * nothing, if there is no memory or the array has max items. The item is not zeroed if its memory
- * was used before. array, count and cap are fields. */
+ * was used before. array, count and cap are lvalues. */
 #define grow_add(array, count, cap, max)                                                           \
 	grow_add_item(&(array), &(count), &(cap), (max), sizeof(*(array)))
 static inline void *grow_add_item(void *array, uint32_t *count, uint32_t *cap, uint32_t max,

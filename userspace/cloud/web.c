@@ -252,8 +252,8 @@ static int web_ready(void *ctx, char *to, char *from, int to_port, int from_port
 	return CURL_PREREQFUNC_OK;
 }
 
-/* Computes when to retry. A date in Retry-After is compared with the server's clock if the reply
- * has its time, otherwise with this machine's clock. */
+/* Computes when to retry. A date in Retry-After is compared with the server's time if the reply has
+ * a header Date, otherwise with this machine's clock. */
 static void web_settle_retry(struct web_turn *t)
 {
 	struct web_reply *r = t->reply;

@@ -236,8 +236,8 @@ int watch_live(const struct options *o, const struct watch_live *l)
 	if (!err && o->takeover)
 		cfg.preload = loader_preload(state_dir);
 	if (!err && o->durable) {
-		/* --takeover of a later process sends SIGUSR1 as soon as this process has the
-		 * lock */
+		/* Block SIGUSR1 now: as soon as this process has the lock, a later process with
+		 * --takeover may send this signal. */
 		cmd_watch_signal_hold(SIGUSR1);
 		err = durable_open(&cfg.durable, state_dir, o->takeover);
 		cmd_watch_signal_hold(SIGTERM);

@@ -63,7 +63,7 @@ static const cJSON *job_owner(const cJSON *meta)
 }
 
 /* Returns the number of restarts of a JobSet: the sum of its counters for restarts of the whole
- * set, of this Job, and of the pod without a new pod. */
+ * set, for restarts of this Job, and for restarts in place (without new pods). */
 static int job_set_attempt(const struct job_facts *f)
 {
 	static const char *const keys[] = {JOBSET "restart-attempt", JOBSET "job-restart-attempt",

@@ -18,7 +18,7 @@
 #include "userspace/model/job/fact.h"
 #include "userspace/model/snapshot.h"
 
-/* Maximum number of processes that are followed at a time. Further ones are only counted. */
+/* Maximum number of processes in the model at a time. Further processes are only counted. */
 #define MODEL_RANKS 4096
 
 struct carry;
@@ -55,7 +55,7 @@ int model_load(struct model **ret, fact_fn *sink, void *ctx, const void *data, s
 uint64_t model_reported(const struct model *m);
 void model_reported_upto(struct model *m, uint64_t number);
 
-/* Calls fn for each followed process that has not ended. identified: a record about the process
+/* Calls fn for each process in the model that has not ended. identified: a record about the process
  * itself (gp_process) has arrived. */
 typedef void model_process_fn(void *ctx, uint32_t pid, uint64_t start_ns, bool identified);
 void model_processes(const struct model *m, model_process_fn *fn, void *ctx);

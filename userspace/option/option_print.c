@@ -13,7 +13,7 @@
 
 static const char *const origin_name[] = {"default", "file", "environment", "flag"};
 
-/* default values that other code applies, so that struct options does not have them */
+/* default values that struct options does not have, because other code applies them */
 static const struct {
 	const char *name;
 	unsigned commands;

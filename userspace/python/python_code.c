@@ -83,8 +83,8 @@ static int python_code_line(struct python_process *p, const struct python_head *
 	return python_line(p->at.lines, p->lines, size, (int)head->first, at);
 }
 
-/* Finds the byte of code at which a frame is; -1: the frame has not begun. Returns false if the
- * frame's position is outside of the code. */
+/* Finds the offset in bytes, from the start of the code, of the instruction at which a frame is;
+ * -1: the frame has not begun. Returns false if the offset is outside of the code. */
 static bool python_code_at(const struct python_process *p, const struct python_frame_link *link,
 			   const uint8_t *object, int64_t *ret)
 {

@@ -11,7 +11,7 @@
 #include "userspace/python/python_private.h"
 
 #define ATTEMPTS	 3
-#define SAME		 2 /* further reads that must give the same chain of frames */
+#define SAME		 2 /* number of further reads that must give the same chain of frames */
 #define INTERPRETERS_MAX 16
 #define PAGE		 4096ull
 #define THREADS_MAX	 4096

@@ -76,8 +76,8 @@ static int accelerator_take_rank(void *ctx, const struct store_rank *r)
 	 * versions) count as BUCKET_CUSTOM. */
 	for (int i = 0; i < SUMS_SLOTS; i++)
 		w->ns[i < BUCKET_COUNT ? i : BUCKET_CUSTOM] += (double)t.sums.ns[i] * n;
-	/* The ledgers of imported ranks contain their part of the shared time already, so it is
-	 * subtracted here. Those of observed ranks contain none. */
+	/* The ledgers of imported ranks already contain a part of the shared time, so subtract that
+	 * part here. The ledgers of observed ranks contain no shared time. */
 	w->left.recovery_ns -= t.sums.ns[BUCKET_RECOVERY];
 	w->left.wasted_ns -= t.sums.ns[BUCKET_WASTED];
 	return 0;
@@ -155,8 +155,8 @@ int store_accelerator_time(struct store *st, const struct store_job *job,
 	if (!job->carried)
 		accelerator_move(&w, w.left);
 	else if (w.down_ns && !strcmp(job->state, "down")) {
-		/* Count only the time down here. The store of another node counts what else the
-		 * disruption cost. */
+		/* Count only the down time of the job. The store of another node counts what else
+		 * the disruption cost. */
 		w.disrupted = (struct shared){0};
 		accelerator_settle(&w, job->last_ns);
 	}

@@ -178,9 +178,9 @@ static int64_t sender_due_ns(struct sender *s, const struct series_set *set, con
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
-/* Metric descriptors give gp-bpf's own series their units and descriptions. Each is made once by
- * each process (making an existing one again changes nothing). For a series without a descriptor
- * the service derives one from its first point. */
+/* Metric descriptors give gp-bpf's own series their units and descriptions. Each gp-bpf process
+ * makes all descriptors once; making an existing descriptor again changes nothing. For a series
+ * without a descriptor, the service derives one from the series's first point. */
 
 #define TRIES	 5
 #define AGAIN_MS 60000
@@ -472,7 +472,7 @@ static void sender_drop_aged(struct sender *s)
 		batch_sweep(&s->held);
 }
 
-/* Sends held points. No request begins after until_ms; each ends by limit_ms. */
+/* Sends the points in s->held. No request begins after until_ms; each ends by limit_ms. */
 static void sender_flush_held(struct sender *s, uint64_t until_ms, uint64_t limit_ms)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx);

@@ -52,9 +52,9 @@ struct trace_track {
 struct trace_tracks;
 struct trace_tracks *trace_tracks_new(void); /* NULL: no memory */
 void trace_tracks_free(struct trace_tracks *ts);
-/* Returns the track of the process that a fact is about; if `job`, of its job; for other facts,
- * gp-bpf's own track. from_ns: start of the span to be drawn. NULL: too many tracks, or no
- * memory. */
+/* Returns the track of the process that a fact is about, or the track of the process's job if `job`
+ * is set; for other facts, gp-bpf's own track. from_ns: start of the span to be drawn. NULL: too
+ * many tracks, or no memory. */
 struct trace_track *trace_tracks_find(struct trace_tracks *ts, const struct fact *f, bool job,
 				      uint64_t from_ns);
 struct trace_track *trace_tracks_own(struct trace_tracks *ts); /* Returns gp-bpf's own track. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* phase_file.c - checkpoints that are seen by their files (file system probes), in addition to
- * calls of writers and readers. */
+/* phase_file.c - finds checkpoints by files that the process writes and reads, in addition to those
+ * found by calls of a framework's writers and readers. */
 #include "userspace/model/phase/phase_private.h"
 
 /* A file is written by a call of a writer if it was opened at most this long (ns) before the

@@ -26,8 +26,8 @@ static bool rank_hang_signal_lives(const struct rank_hang *h, const struct signa
 	case SIGNAL_LOSS:
 	case SIGNAL_GAP:
 		return false;
-	/* Signs of life only on the thread that trains: even if training is stuck, loggers open
-	 * ranges, and asynchronous checkpoints are written. */
+	/* These signals are signs of life only on the thread that trains: even if training is
+	 * stuck, loggers open ranges, and asynchronous checkpoints are written. */
 	case SIGNAL_RANGE:
 	case SIGNAL_RANGE_BEGIN:
 	case SIGNAL_SAVE_CALL:
@@ -102,7 +102,7 @@ void rank_hang_signal(struct rank *r, const struct signal *s)
 		snprintf(h->range, sizeof(h->range), "%s",
 			 rank_hang_path_end(s->text, sizeof(h->range) - 1));
 	if (s->kind == SIGNAL_UPDATE)
-		/* no compilation outlasts an update: the record of its end was lost */
+		/* no update ends during a compilation, so the record of the end was lost */
 		h->compiles = 0;
 }
 

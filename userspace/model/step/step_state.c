@@ -71,8 +71,8 @@ static uint64_t state_loop_median(struct loop *lp)
 	return ns[n / 2];
 }
 
-/* Returns true if the loop was silent for too long. The median step time, which takes longer to
- * compute, is compared last. */
+/* Returns true if the loop was silent for too long. Compares the median step time last, because the
+ * median takes longer to compute. */
 static bool state_loop_silent(const struct step_finder *sf, struct loop *lp)
 {
 	uint64_t since_ns = silence_ns(sf, lp->start_ns);
@@ -278,8 +278,8 @@ static enum step_phase_state state_phase(struct step_finder *sf, struct loop *lp
 	return sf->fetched || sf->zero_grad ? STATE_STARTING : STATE_IDLE;
 }
 
-/* Returns the confidence in a loop's steps, from 0 to 1. A marker that the user chose does not
- * lower it. */
+/* Returns the confidence in a loop's steps, from 0 to 1. Steps of tier B have a lower confidence
+ * unless the user chose the marker. */
 static double state_confidence(const struct step_finder *sf, const struct loop *lp,
 			       const struct candidate *l, enum step_tier tier)
 {

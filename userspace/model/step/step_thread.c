@@ -8,8 +8,8 @@ static void thread_reset(struct step_finder *sf, uint32_t i)
 	for (int f = 0; f < FAMILY_COUNT; f++) {
 		if (!sf->trackers[f])
 			continue;
-		/* Held marks refer to threads by index, so they must be assigned before the index
-		 * is used again. */
+		/* Held marks refer to threads by index, so process them before the index is used
+		 * for another thread. */
 		tracker_settle(sf, sf->trackers[f]);
 		sf->trackers[f]->candidate_of[i] = 0;
 	}

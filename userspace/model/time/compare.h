@@ -54,8 +54,8 @@ int compare_reduce(double *minutes, size_t n, struct compare_run *ret);
 void compare_runs(const struct compare_run *own, const struct compare_run *peers, uint32_t npeers,
 		  struct compare_answer *ret);
 
-/* Student's t: compare_within() returns the share of cases between -t and t, compare_bound() the t
- * for a share. */
+/* Student's t distribution. compare_within() returns the probability, 0 to 1, of a value between -t
+ * and t; compare_bound() returns the t for such a probability. */
 double compare_within(double t, double freedom);
 double compare_bound(double part, double freedom);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* range_share.h - the shares of a job's steps that its named ranges take, by name.
  *
- * A range gets its time on the thread that steps, without the time of ranges nested in it. So the
- * shares of a step add up to no more than its length. Ranges of the loader and the optimizer are
- * excluded: these are phases, and count for the range around them. A range that was not sent (its
- * name exceeded its limit of hits) is unknown: its share is incomplete, and the range around it
- * gets the rest.
+ * A range gets its time on the thread that runs the steps, without the time of ranges nested in it.
+ * So the shares of a step add up to no more than its length. Ranges of the loader and the optimizer
+ * are excluded: these are phases, and their time counts for the range around them. A range that was
+ * not sent (its name exceeded its limit of hits) is unknown: its share is incomplete, and the range
+ * around it gets the rest.
  *
  * Pure and deterministic; no memory before the first range, under 300 KiB whatever the process
  * does. */

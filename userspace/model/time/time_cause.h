@@ -67,8 +67,8 @@ void time_cause_slower(struct time_causes *ret, const struct resource_sums *befo
 		       uint64_t before_ns, const struct resource_sums *after, uint64_t after_ns);
 /* Adds time that a cause explains, at most what is unexplained so far. */
 void time_cause_add(struct time_causes *l, enum time_cause c, uint64_t ns);
-/* Likewise for waits that were measured in each step: if too little is unexplained, takes the rest
- * from cpu_contention, which also counts time in which the training thread sleeps. */
+/* Adds time of waits that were measured in each step. If too little time is unexplained, takes the
+ * rest from cpu_contention, which also counts time in which the training thread sleeps. */
 void time_cause_add_wait(struct time_causes *l, enum time_cause c, uint64_t ns);
 /* Returns the cause that explains most, if it explains at least 30 %; else TIME_CAUSE_unknown. */
 enum time_cause time_cause_main(const struct time_causes *l);
@@ -80,8 +80,8 @@ const char *time_causes_line(const struct time_causes *l, enum time_cause c);
 /* Writes "81 % waits for a CPU on which other threads run, 19 % unexplained" to out and returns
  * out. Causes with the largest share come first. "" if nothing was examined or explained. */
 const char *time_causes_text(char *out, size_t len, const struct time_causes *l);
-/* Writes the same text as time_causes_text(), with a text after each cause, for example "
- * (stress-ng: 76 %)" or "". */
+/* Writes the same text as time_causes_text(), with the text detail[c] after each cause c, for
+ * example " (stress-ng: 76 %)" or "". */
 const char *time_causes_text_with(char *out, size_t len, const struct time_causes *l,
 				  const char *const detail[TIME_CAUSE_COUNT]);
 void time_causes_archive(struct archive *a, struct time_causes *l);
