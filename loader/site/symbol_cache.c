@@ -169,7 +169,8 @@ static bool symbol_cache_is_entry(const char *name)
 	return len > 4 && !strcmp(name + len - 4, ".sym");
 }
 
-/* Empties a directory that has too many entries: each container image brings other libraries. */
+/* Empties a directory that has too many entries. They accumulate, because each container image
+ * brings other libraries. */
 static void cache_trim(int dir)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -96,7 +96,7 @@ uint64_t order_sorted_median(const uint64_t *a, uint32_t n)
 	return n % 2 ? a[n / 2] : order_middle(a[n / 2 - 1], a[n / 2]);
 }
 
-/* The distances from med ascend on both of its sides. Merges the two sides until the middle of all
+/* The distances from med ascend on both sides of med. Merges the two sides until the middle of all
  * distances is reached. */
 uint64_t order_sorted_spread(const uint64_t *a, uint32_t n, uint64_t med)
 {

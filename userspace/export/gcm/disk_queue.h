@@ -29,8 +29,8 @@ void disk_queue_close(struct disk_queue *s); /* s may be NULL */
 /* Returns the descriptor of the folder, in which callers may keep other files. The queue owns the
  * descriptor. */
 int disk_queue_folder(const struct disk_queue *s);
-/* Appends a record with `count` points of p (at most REQUEST_SERIES), by their indexes. Returns 0
- * or -errno, counted in lost.room. */
+/* Appends a record with the points of p whose `count` indexes (at most REQUEST_SERIES) are in
+ * items. Returns 0, or -errno after counting the points in lost.room. */
 int disk_queue_add(struct disk_queue *s, const struct batch *p, const uint32_t *items,
 		   uint32_t count);
 /* Reads the oldest record with a point that is not older than oldest_ns (UTC) into ret, which is

@@ -3,8 +3,8 @@
  * found by calls of a framework's writers and readers. */
 #include "userspace/model/phase/phase_private.h"
 
-/* A file is written by a call of a writer if it was opened at most this long (ns) before the
- * call. */
+/* A file belongs to a call of a checkpoint writer if it was opened at most this long (ns) before
+ * the call. */
 #define SOON_NS 100000000ull
 
 /* Adds a file event to a checkpoint. Leaves b->files unchanged, which counts calls of writers. */
