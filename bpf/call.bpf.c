@@ -3,8 +3,9 @@
  * kind of record; the probe's row in gp_rows says what is captured. The programs need no kernel
  * BTF: the only kernel structure they read is that of saved user registers, which is ABI.
  *
- * The job pays for every nanosecond here. So each program does the cheapest test first, whether the
- * process is watched (if not, the hit costs 5 to 20 ns), and then whether this link counts. */
+ * The time of these programs delays the job, so the cheapest test comes first. It is whether the
+ * process is watched (if not, the hit costs 5 to 20 ns); the next one is whether this link is the
+ * one of its row whose hits count. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <stdbool.h>

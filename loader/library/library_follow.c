@@ -52,7 +52,7 @@ struct follow_process { /* a process whose calls report addresses */
 	size_t count;
 	unsigned int tries;
 	uint64_t next_ns;      /* time of the next attempt to attach */
-	uint64_t had[HAD_MAX]; /* recent values of source.its in calls of probe source.with */
+	uint64_t had[HAD_MAX]; /* recent values of capture source.its of the probe source.with */
 	unsigned int at;
 };
 

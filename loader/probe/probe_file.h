@@ -12,7 +12,8 @@
 #include "bpf/gp_abi.h"
 
 enum probe_abi { PROBE_ABI_C, PROBE_ABI_ITANIUM, PROBE_ABI_CXX_SRET };
-/* Position of a capture that reads nothing: it keeps the positions of the captures after it. */
+/* Value of probe_capture.arg for a capture that reads nothing. Such a capture is a placeholder, so
+ * that later captures keep their positions. */
 #define PROBE_ARG_NONE -1
 /* Type of a capture. All but the first need role operation. */
 enum probe_as { PROBE_AS_VALUE, PROBE_AS_TENSOR, PROBE_AS_LIST };
@@ -21,7 +22,7 @@ enum probe_string { PROBE_STRING_NONE, PROBE_STRING_CHARS, PROBE_STRING_STD };
 /* A value that a hit reads from the arguments of the call */
 struct probe_capture {
 	const char *name; /* shown by `gp-bpf probes`; the model uses the position */
-	/* Position among the C arguments, without the hidden result pointer; or PROBE_ARG_NONE. */
+	/* shown by `gp-bpf probes`; the model finds a capture by its position, not by this name */
 	int arg;
 	/* Position on arm64: differs from arg where the two ABIs differ. */
 	int arg_arm64;
@@ -42,9 +43,9 @@ struct probe_row {
 	const char *follow;
 	/* Name of the capture of row `follow` that is the address. NULL: this row has a symbol. */
 	const char *follow_capture;
-	/* A call of row `follow` counts only if its capture `join` is the value that row
-	 * `join_with` has just had in its capture of that name, in the same process. NULL: it
-	 * always counts. */
+	/* A call of row `follow` counts only if its capture `join` equals a value that row
+	 * `join_with` recently had in its capture `join`, in the same process. NULL: every call
+	 * counts. */
 	const char *join, *join_with;
 	/* Suffixes of symbol that are probed, too ("_ptsz"), NULL-terminated. */
 	const char *const *variants;

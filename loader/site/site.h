@@ -20,15 +20,16 @@
 
 /* A probe in a library */
 struct site {
-	size_t row; /* index in the probe table */
+	size_t row; /* bytes by which the function has moved sp before the probed instruction */
 	uint64_t offset;
-	int pushed; /* bytes by which sp has moved at the probed instruction */
+	int pushed; /* GP_ATTACH_attached means that the site is attached, or is to be attached. */
 	enum gp_insn insn;
 	/* GP_ATTACH_attached also if the site has still to be attached. */
 	enum gp_attach_state state;
 	int error;
 	uint64_t cookie;
-	/* File offset at which a call reported the begin of a function; 0: found by name. */
+	/* File offset of a function whose address a probed call reported; 0: the function was found
+	 * by its name. */
 	uint64_t followed;
 };
 

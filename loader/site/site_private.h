@@ -9,8 +9,8 @@
 /* Chooses the instruction to probe in a function that was found, and the state of the site. */
 void site_choose(struct elf_file *ef, const struct probe_row *row, const struct elf_found *found,
 		 struct site *site);
-/* Attaches a followed function by a link of its own, whose name does not depend on what else is
- * attached to the file. */
+/* Attaches a function whose address a call reported (site.followed) with a separate link. The name
+ * of this link does not depend on the file's other sites. */
 void site_attach_followed(struct site *site, const struct probe_table *probes,
 			  const struct kernel *k, struct attach *at, const struct gp_vma *file,
 			  uint64_t tag, int fd);
@@ -19,8 +19,8 @@ void site_attach_followed(struct site *site, const struct probe_table *probes,
  * be reported twice. */
 bool site_first(const struct probe_table *probes, const struct site *sites, size_t n,
 		struct site *site);
-/* If the file has no symbol for any row with texts, adds their sites. Returns the new number of
- * sites; there is room for one for each row. */
+/* Rows with texts are for files without symbols: adds the sites of these rows if the file has a
+ * symbol for none of them. Returns the new number of sites; there is room for one for each row. */
 int sites_add_texts(const struct probe_table *probes, const size_t *rows, size_t n,
 		    const char *cache_dir, int fd, struct elf_file *ef, struct site *sites,
 		    int count);

@@ -37,8 +37,8 @@
 
 #include "userspace/base/buffer.h"
 
-/* Opens a file like open(2), by the rules above. Returns a descriptor, which the caller owns, or
- * -errno. O_TRUNC empties the file only after the rules were checked. */
+/* Opens a file like open(2), by the rules at the top of this file. Returns a descriptor, which the
+ * caller owns, or -errno. O_TRUNC empties the file only after the rules were checked. */
 int path_open(const char *path, int flags, mode_t mode);
 /* Opens a file for writing. If it is a FIFO, waits up to wait_ms for a process that reads it. */
 int path_open_fifo(const char *path, int flags, mode_t mode, int wait_ms);
@@ -49,15 +49,16 @@ int path_open_input(const char *path);
  * from a pipe; 0: only a regular file is accepted, otherwise -EINVAL. Returns 0 or -errno: -EFBIG,
  * -ETIMEDOUT, -ENOMEM... */
 int path_read(const char *path, struct buffer *out, size_t max, int wait_ms);
-/* Opens a folder by the rules for writing. mode: of folders on the path that are missing, which are
- * created; 0: none are created. made (may be NULL) is called for each folder that was created.
- * Returns a descriptor or -errno. */
+/* Opens a folder, by the rules for writing at the top of this file. mode: creates missing folders
+ * on the path with this mode; 0: creates none. made (may be NULL) is called for each folder that
+ * was created. Returns a descriptor or -errno. */
 int path_folder(const char *path, mode_t mode, void (*made)(int fd, int above));
-/* Creates the folder that is the last component of path, by the rules for writing. Succeeds if it
- * exists. Returns 0 or -errno. */
+/* Creates the folder that is the last component of path, by the rules for writing at the top of
+ * this file. Succeeds if it exists. Returns 0 or -errno. */
 int path_make(const char *path, mode_t mode);
-/* Opens the folder that contains path, by the rules for writing; *ret_name: the last component,
- * within path. Returns a descriptor of O_PATH, for renameat() and the like, or -errno. */
+/* Opens the folder that contains path, by the rules for writing at the top of this file. *ret_name:
+ * the last component, within path. Returns a descriptor of O_PATH, for renameat() and the like, or
+ * -errno. */
 int path_parent(const char *path, const char **ret_name);
 /* Checks in a helper process whether the disk of path responds. Returns 0 (also if the file does
  * not exist), or -ETIMEDOUT if not within 5 s. Call before the main thread opens the path, which

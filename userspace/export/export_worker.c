@@ -55,8 +55,8 @@ static void export_worker_asked(struct export_worker *w)
 	}
 }
 
-/* Waits until until_ns, or until there is something to do or the end has begun. Called and returns
- * with the lock held. */
+/* Waits until until_ns, or until gp-bpf begins to end (flush_by_ns). Meanwhile runs flush() if a
+ * caller requests it. Called and returns with the lock held. */
 static void export_worker_sleep(struct export_worker *w, uint64_t until_ns)
 {
 	export_worker_asked(w);

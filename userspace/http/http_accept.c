@@ -111,8 +111,8 @@ static const struct offer offers[PROMETHEUS_FORMATS] = {
 	[PROMETHEUS_OPENMETRICS] = {"application/openmetrics-text", "application/*", "1.0.0"},
 };
 
-/* Returns how specific the match is; -1: no match. A range without version is less specific than
- * one with a version. */
+/* Returns how specific the match of a media range is; -1: no match. A media range without a version
+ * is less specific than one with a version. */
 static int http_accept_offer_match(const struct offer *o, const struct element *e)
 {
 	if (http_accept_span_is(e->name, "*/*"))

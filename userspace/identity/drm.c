@@ -196,8 +196,8 @@ static void drm_amd(const struct drm_folder *f, struct gp_device *ret)
 
 static void drm_intel(const struct drm_folder *f, const char *card, struct gp_device *ret)
 {
-	/* Files, in this order: of xe; of i915 with a folder for each part; of older versions of
-	 * i915. */
+	/* Files of the driver xe, of i915 with a folder for each GT (graphics unit), and of older
+	 * versions of i915, in this order. */
 	static const char *const now[] = {"device/tile0/gt0/freq0/act_freq",
 					  "gt/gt0/rps_act_freq_mhz", "gt_act_freq_mhz", NULL};
 	static const char *const most[] = {"device/tile0/gt0/freq0/rp0_freq",

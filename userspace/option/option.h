@@ -30,9 +30,9 @@ struct options {
 		pods; /* patterns that select processes (select.h) */
 	struct option_list exports;
 	struct option_list hooks;    /* values of --on: EVENT[,EVENT...]=ACTION */
-	struct option_list features; /* NAME=off */
+	struct option_list features; /* values of --feature: NAME=off */
 	struct option_list windows;  /* values of --window-length: durations */
-	struct option_list ranges;   /* MATCH=BUCKET */
+	struct option_list ranges;   /* values of --range: MATCH=BUCKET */
 	struct option_list spans, excludes, ats;
 	struct option_list allow, deny; /* KEY=GLOB */
 	char *since, *until, *html;

@@ -100,7 +100,9 @@ int output_open_exports(struct output *out, const struct options *o, bool resume
 	int err = output_check(o);
 
 	if (!err)
-		err = export_clash(o->exports.item, o->exports.count); /* opening empties files */
+		err = export_clash(o->exports.item,
+				   o->exports.count); /* check this first, because opening an export
+							 empties its files */
 	if (!err)
 		err = export_set_new(&out->exports, &opt);
 	for (int i = 0; !err && i < o->exports.count; i++)

@@ -42,20 +42,22 @@ struct python_offsets { /* offsets in bytes, from the beginning of the structure
 	uint32_t interpreter_next, interpreter_threads; /* PyInterpreterState: next, threads.head */
 	uint32_t interpreter_gil;	 /* PyInterpreterState.ceval.gil, a pointer */
 	uint32_t gil_holder, gil_locked; /* struct _gil_runtime_state: last_holder, locked (int) */
-	/* gc.collecting (int) in the state of the interpreter, and in 3.8 in that of the runtime;
-	 * 0: it is not there */
+	/* Offset of gc.collecting (int) in PyInterpreterState, or in _PyRuntimeState (3.8); 0: this
+	 * struct does not contain it. */
 	uint32_t interpreter_collecting, runtime_collecting;
 	uint32_t thread_next, thread_interpreter; /* PyThreadState: next, interp */
 	/* PyThreadState: thread_id; native_thread_id, 0: none */
 	uint32_t thread_pthread, thread_native;
-	/* PyThreadState, by version: frame, cframe (a pointer to _PyCFrame) or current_frame */
+	/* offset in PyThreadState of the member frame, cframe (pointer to _PyCFrame) or
+	 * current_frame, depending on the version */
 	uint32_t thread_frame;
 	uint32_t cframe_frame; /* _PyCFrame.current_frame, where thread_has_cframe */
-	/* PyFrameObject: f_back, f_code, f_lasti (int); _PyInterpreterFrame: previous, f_code or
-	 * f_executable, prev_instr or instr_ptr (a pointer), owner (char) */
+	/* Offsets in PyFrameObject: f_back, f_code, f_lasti (int). Or in _PyInterpreterFrame:
+	 * previous, f_code or f_executable, prev_instr or instr_ptr (a pointer), owner (char). */
 	uint32_t frame_previous, frame_code, frame_last, frame_owner;
-	/* PyCodeObject: co_qualname or co_name, co_filename, co_firstlineno (int), co_lnotab or
-	 * co_linetable, co_code_adaptive (0: frame_last is a number) */
+	/* Offsets in PyCodeObject: co_qualname or co_name, co_filename, co_firstlineno (int),
+	 * co_lnotab or co_linetable, co_code_adaptive (0: frame_last is an index, not a
+	 * pointer). */
 	uint32_t code_function, code_file, code_first, code_lines, code_instructions;
 	uint32_t text_ascii, text_compact; /* sizeof PyASCIIObject, PyCompactUnicodeObject */
 	/* A frame whose owner has at least this value is a frame of C; 0: this version has no

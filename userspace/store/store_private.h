@@ -33,7 +33,8 @@ struct store {
 	/* Buffers for encoded values of the row that is being written. */
 	struct buffer ledger, sketch;
 	uint64_t unreadable; /* number of damaged ledgers and sketches that were read */
-	/* number of written minutes that had more time than they last, which is a bug */
+	/* Number of minutes written whose buckets add up to more time than the minute had. This is
+	 * a bug. */
 	uint64_t overfull;
 };
 

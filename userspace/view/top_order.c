@@ -159,7 +159,7 @@ static int top_order_ranks_compare(enum top_rank_sort by, const struct top_rank 
 	case TOP_RANK_WAIT: /* The rank that waits least comes first, because the others wait for
 			       it. */
 		return top_order_share_less(top_order_wait_share(a), top_order_wait_share(b));
-	case TOP_RANK_TROUBLE: /* marks of the worst trouble are the lowest bit */
+	case TOP_RANK_TROUBLE: /* the lowest bit that is set in marks is the worst trouble */
 		return top_order_compare((a->marks & -a->marks) - 1u, (b->marks & -b->marks) - 1u);
 	default:
 		return 0;

@@ -15,7 +15,7 @@
 #include "userspace/base/proc_file.h"
 #include "userspace/watch/examine_wait.h"
 
-#define LENGTH_NS 9000000000ull /* of an examination */
+#define LENGTH_NS 9000000000ull /* length of an examination */
 /* Time between two automatic examinations, so that they stay rare on a machine whose
  * jobs often become slow. */
 #define PAUSE_NS 60000000000ull

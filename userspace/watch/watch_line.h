@@ -10,7 +10,7 @@
 
 #include "bpf/gp_abi.h"
 
-#define LINE_PROCESSES 16 /* sampled at once */
+#define LINE_PROCESSES 16 /* number of processes that are sampled at the same time */
 #define LINE_ROUNDS    10 /* limit of samples that one request takes of a process */
 
 struct line_request {

@@ -52,7 +52,7 @@ struct watch {
 	enum gp_end_reason end;
 	int end_signo;	       /* the signal that ends the run; 0: none */
 	uint64_t event_ns;     /* time of the record being handled; 0: none */
-	uint64_t count_ns;     /* time for counter records; 0: the present time */
+	uint64_t count_ns;     /* timestamp for records of counters; 0: use the present time */
 	uint64_t unwatched_ns; /* begin of a gap in watching that has to be recorded; 0: none */
 	bool run, rescan;
 	bool fresh;	/* no predecessor's state is used */

@@ -571,7 +571,7 @@ static void calc_excluded_span(struct library_exclusion *x, int64_t from, int64_
 {
 	goodput_wide shared, left;
 
-	if (!x || !from) /* a start of 0 is missing for the library */
+	if (!x || !from) /* the goodput library treats a start of 0 as missing */
 		return;
 	shared = goodput_cover_shared(&x->cover, from, to);
 	left = (goodput_wide)to - from - shared;

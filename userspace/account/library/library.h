@@ -40,8 +40,8 @@ struct library_segment {
 	int64_t boundary; /* number of the repeated step, which ended the segment */
 };
 
-/* Returns true if step i - 1 of a segment is productive: the record after it is of the next number,
- * which is not beyond the boundary. */
+/* Returns true if step i - 1 of a segment is productive: the next record has the next step number,
+ * and this number is not beyond the boundary. */
 static inline bool library_is_pair(const struct library_segment *s, size_t i)
 {
 	return s->steps[i].key <= s->boundary && s->steps[i].key - 1 == s->steps[i - 1].key;
@@ -51,7 +51,8 @@ static inline bool library_is_pair(const struct library_segment *s, size_t i)
 struct library_sums {
 	double productive_s, startup_s;
 	goodput_wide wasted, excluded;
-	/* any: a segment was counted; any_pair: one of them has a productive step */
+	/* any: at least one segment was counted; any_pair: at least one of these segments has a
+	 * productive step */
 	bool any, any_pair;
 	int64_t max_productive, max_of_all;
 	/* Seconds of custom events, by the number of their type's name. */
@@ -82,7 +83,8 @@ struct library_slices {
 	double active, available, total;
 };
 
-/* Sums of the time that is not excluded. The library computes them separately. */
+/* Sums without the excluded time. The goodput library computes them separately from the sums of all
+ * time. */
 struct library_exclusion {
 	struct goodput_cover cover; /* the excluded spans, merged; ticks */
 	goodput_wide init, prep, load, load_sync, recovery, excluded;
@@ -92,7 +94,7 @@ struct library_exclusion {
 };
 
 struct library_calc {
-	bool elastic; /* as the library's calculator for jobs that change their size */
+	bool elastic; /* use the rules of the goodput library's calculator for elastic jobs */
 	bool (*scale_up)(void *ctx, uint32_t name);
 	void *ctx;
 	struct goodput_dict steps; /* time of each step of the open segment, in ticks */

@@ -33,7 +33,7 @@ struct line_export_file {
 	bool headed;	/* new files have a header */
 	bool continued; /* a predecessor began the file, and wrote facts up to number `last` */
 	uint64_t last;
-	uint64_t bytes; /* size of the file when it was opened, with its header */
+	uint64_t bytes; /* A zeroed struct has no files. */
 };
 
 /* Zeroed: no files. */
@@ -54,7 +54,7 @@ int line_export_open(struct line_export *e, const char *path, const struct expor
 bool line_export_has(const struct line_export_file *file, const struct fact *f);
 /* Records f as the last fact. Call before appending its lines. */
 void line_export_fact(struct line_export *e, const struct fact *f);
-/* Returns the last line of tail, the last lines of a file. */
+/* tail: the last lines of a file. Returns the last of them. */
 const char *line_export_last_line(const char *tail);
 /* Closes the files. In a replay that lost lines, cuts off a partial last line. Returns 0 or -errno:
  * lines were lost. */

@@ -37,8 +37,8 @@ struct line_writer_config {
 };
 
 /* Opens path ("-": standard output), created 0644. Call from the main thread. Logs a failure. For a
- * FIFO that no process reads: `blocking` fails with -ENXIO after 2 s; otherwise lines are kept
- * until a process opens it. */
+ * FIFO that no process reads: returns -ENXIO after 2 s if config->blocking is set; otherwise keeps
+ * lines until a process opens it. */
 int line_writer_open(struct line_writer **ret, const char *path,
 		     const struct line_writer_config *config);
 /* Returns the buffer that lines are appended to; call line_writer_line() after each. */

@@ -144,8 +144,9 @@ static void request_drop_point(struct sender *s, struct batch_point *p, enum sen
 	sum->dropped[cause]++;
 }
 
-/* Returns true if a refused request may be divided: HALVES_MAX times for each set. If no part was
- * accepted, the points are not the reason, and no request is divided for TRACKS_REFUSED_MS. */
+/* Returns true if a refused request may be divided: at most HALVES_MAX times for a set of points.
+ * If no half was accepted, the points are not the reason, so no request is divided for
+ * TRACKS_REFUSED_MS. */
 static bool sender_request_may_halve(struct sender *s)
 {
 	uint64_t now_ms = s->env.mono_ms(s->env.ctx);

@@ -304,8 +304,8 @@ int tracks_save(const struct tracks *t, int folder)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Returns false for values that no series can have had, or that would delay its points for
- * long. */
+/* Returns false for values that no series can have, or that would prevent new points of the series
+ * for long. */
 static bool track_record_fits(const struct track_record *r, int64_t now_ns)
 {
 	return r->end_ns > now_ns - SENDER_KEEP_S * NS_PER_S &&

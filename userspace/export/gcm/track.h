@@ -22,10 +22,10 @@ enum track_verdict {
 	TRACK_UNFIT, /* within TRACKS_REFUSED_MS, the service refused a point of this series */
 	TRACK_ROOM,  /* within TRACKS_REFUSED_MS, the service had no room for this series */
 };
-/* Decides whether p may be the next point of its series, and sets its interval. Remembers nothing
- * until tracks_note(). last: a point that comes too soon gets a later end, which the service
- * accepts at that time. Forgets the noted points if the clock was set back by more than
- * TRACKS_AHEAD_NS since: the service accepted none of them. */
+/* Decides whether p may be the next point of its series, and sets its interval. After the point was
+ * sent, call tracks_note() to record it. last: a point that comes too soon gets a later end, which
+ * the service accepts at that time. Forgets the recorded points if the clock was set back by more
+ * than TRACKS_AHEAD_NS since: the service accepted none of them. */
 enum track_verdict tracks_ask(struct tracks *t, const struct series_set *set, struct series *p,
 			      uint64_t key, uint64_t now_ms, bool last);
 void tracks_note(struct tracks *t, const struct series_set *set, const struct series *p,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prometheus_text.c - writes whole pages in both formats, and the list of metrics. */
+/* prometheus_text.c - writes whole pages of metrics, as Prometheus text or as OpenMetrics, and the
+ * list of metrics. */
 #include "userspace/export/prometheus/prometheus_text.h"
 
 #include <pthread.h>

@@ -275,8 +275,8 @@ void job_time_refer(struct job *j, struct job_member *m, bool midway)
 	j->ref = m;
 }
 
-/* If this rank is the reference: the time by which its ledger begins earlier does not count for the
- * job. */
+/* The rank's ledger was extended to begin more_ns earlier. If the rank is the job's reference, adds
+ * more_ns to the base, which is subtracted from the ledger: the job's time does not change. */
 void job_reached_back(struct job_member *m, uint64_t more_ns)
 {
 	if (m->job && m == m->job->ref)

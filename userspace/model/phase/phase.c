@@ -95,8 +95,9 @@ bool phase_trains(const struct phase_finder *pf, uint32_t tid)
 static int phase_mark_add(struct phase_finder *pf, enum mark_kind kind, const struct signal *s)
 {
 	if (pf->next - pf->first == pf->cap) {
-		/* The oldest mark may be dropped if the one after it is not needed either: so the
-		 * first mark in the ring shows that no later one was dropped. */
+		/* Drop the oldest mark only if the next one is not needed either. The ring then
+		 * begins with a mark that is not needed, which shows that no needed mark was
+		 * dropped. */
 		bool needed = !pf->cap ||
 			      phase_mark_at(pf, pf->first + 1)->end_ns >= pf->stepped_ns;
 
@@ -172,8 +173,8 @@ static uint32_t phase_usual_fetches(const struct phase_thread *t)
 	return n ? a[(n - 1) / 2] : 0;
 }
 
-/* Returns true if the thread loaded more batches since the last training than usual. One more
- * suffices if code ran without gradients before the usual number of last batches. */
+/* Returns true if the thread loaded at least EVAL_MORE batches more than usual since the last
+ * training, or the usual number of batches after code without gradients ran. */
 static bool phase_fetches_many(const struct phase_thread *t)
 {
 	uint32_t usual = phase_usual_fetches(t);

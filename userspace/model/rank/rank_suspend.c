@@ -34,8 +34,8 @@ void rank_suspend_tick(struct rank *r, uint64_t now_ns)
 	r->suspended_booked_ns = now_ns;
 }
 
-/* Ends a suspension. Two calls give the state back (restore, unlock). The first one ends the
- * suspension; the second is ignored. */
+/* Ends a suspension. A process resumes by two calls (restore, unlock): the first call ends the
+ * suspension, and the second one is ignored. */
 void rank_resume(struct rank *r, uint64_t from_ns, uint64_t now_ns)
 {
 	struct fact_range range = {

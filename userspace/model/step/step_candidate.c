@@ -300,8 +300,8 @@ static bool candidate_fits(const struct candidate *l, const struct group *g)
 	       token_equal(&g->token, &u->pattern[l->sum_groups], u->by_class);
 }
 
-/* If updates had no fixed order, or one optimizer leads: searches again for a pattern every
- * STEP_TOKENS updates. Updates may have an order in another stage of the training. */
+/* If there is no pattern, or one optimizer starts each step: searches again for a pattern every
+ * STEP_TOKENS updates, because another stage of the training may have one. */
 static void candidate_recheck(struct step_finder *sf, struct candidate *l)
 {
 	struct token t[STEP_TOKENS];

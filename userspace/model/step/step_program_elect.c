@@ -150,8 +150,9 @@ static void exec_elect_pick_micro(const struct exec *e, const struct survey *sv,
 	}
 }
 
-/* Returns true if `program` ends the step, and not `than`. If both train (a GAN), the one that runs
- * last in a cycle does: the held runs begin with a whole cycle. */
+/* Returns true if `program` ends the step rather than `than`. If both train (a GAN), the one that
+ * runs later in a cycle ends it. The held runs begin with a whole cycle, so compare the first
+ * runs. */
 static bool exec_elect_member_better(const struct exec *e, const struct survey *sv,
 				     uint32_t program, uint32_t than)
 {
@@ -254,9 +255,9 @@ void exec_pace(struct exec *e, uint32_t i, uint64_t begin_ns)
 	if (e->begun == i && p->runs && begin_ns > e->begun_ns) {
 		uint64_t ns = begin_ns - e->begun_ns;
 
-		/* The first few times: take the shortest, because a busy machine lengthens some of
-		 * them. Later: approach the median, because after a delayed run the next time is
-		 * too short. */
+		/* Use the shortest of the first few intervals, because a busy machine lengthens
+		 * some of them. Later, approach the median, because the interval after a delayed
+		 * run is too short. */
 		if (p->paced < RUNS_PACE)
 			p->pace_ns = p->pace_ns && p->pace_ns < ns ? p->pace_ns : ns;
 		else if (ns > p->pace_ns)

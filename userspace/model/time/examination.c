@@ -166,7 +166,7 @@ static const char *examination_instead_text(char *out, size_t len,
 	return out;
 }
 
-/* Returns the wait of these types with the most time and a name, or NULL. */
+/* Returns the longest wait that has a name and one of the given types (a bit set), or NULL. */
 static const struct examination_wait *examination_longest(const struct examination *e,
 							  unsigned types)
 {

@@ -31,7 +31,7 @@ struct overhead_view {
 	uint64_t recent_ns; /* 0: unknown yet */
 };
 
-/* Adds the cost of hits of a probe. group: that of the probe (enum gp_group). */
+/* Adds the cost of hits of a probe. group: group of the probe (enum gp_group). */
 void overhead_add(struct overhead *o, unsigned group, uint64_t cost_ns);
 /* Adds an estimate of the cost of `lost` hits whose records were lost: each costs the average of
  * the other `hits`. */
