@@ -21,8 +21,9 @@ enum probe_string { PROBE_STRING_NONE, PROBE_STRING_CHARS, PROBE_STRING_STD };
 
 /* A value that a hit reads from the arguments of the call */
 struct probe_capture {
-	const char *name; /* shown by `gp-bpf probes`; the model uses the position */
-	/* shown by `gp-bpf probes`; the model finds a capture by its position, not by this name */
+	const char *name; /* shown by `gp-bpf probes`; the model finds a capture by its position,
+			     not by its name */
+	/* Position among the C arguments, without the hidden result pointer; or PROBE_ARG_NONE. */
 	int arg;
 	/* Position on arm64: differs from arg where the two ABIs differ. */
 	int arg_arm64;

@@ -20,11 +20,11 @@
 
 /* A probe in a library */
 struct site {
-	size_t row; /* bytes by which the function has moved sp before the probed instruction */
+	size_t row; /* index in the probe table */
 	uint64_t offset;
-	int pushed; /* GP_ATTACH_attached means that the site is attached, or is to be attached. */
+	int pushed; /* bytes by which the function has moved sp before the probed instruction */
 	enum gp_insn insn;
-	/* GP_ATTACH_attached also if the site has still to be attached. */
+	/* GP_ATTACH_attached means that the site is attached, or is to be attached. */
 	enum gp_attach_state state;
 	int error;
 	uint64_t cookie;

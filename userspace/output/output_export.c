@@ -99,10 +99,9 @@ int output_open_exports(struct output *out, const struct options *o, bool resume
 	struct export_options opt = output_export_options(o, resume);
 	int err = output_check(o);
 
+	/* Opening an export empties its files, so check the arguments first. */
 	if (!err)
-		err = export_clash(o->exports.item,
-				   o->exports.count); /* check this first, because opening an export
-							 empties its files */
+		err = export_clash(o->exports.item, o->exports.count);
 	if (!err)
 		err = export_set_new(&out->exports, &opt);
 	for (int i = 0; !err && i < o->exports.count; i++)

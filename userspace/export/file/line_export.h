@@ -33,10 +33,10 @@ struct line_export_file {
 	bool headed;	/* new files have a header */
 	bool continued; /* a predecessor began the file, and wrote facts up to number `last` */
 	uint64_t last;
-	uint64_t bytes; /* A zeroed struct has no files. */
+	uint64_t bytes; /* size of the file when it was opened, with its header */
 };
 
-/* Zeroed: no files. */
+/* A zeroed struct has no files. */
 struct line_export {
 	struct line_export_file file[LINE_EXPORT_FILES];
 	unsigned count;
