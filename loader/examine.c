@@ -21,10 +21,11 @@ _Static_assert(EXAMINE_CALLS == GP_EXAM_CALLS, "calls");
 _Static_assert((int)EXAMINE_CALL_FD == (int)GP_EXAM_CALL_FD, "calls");
 _Static_assert((int)EXAMINE_CALL_POLL == (int)GP_EXAM_CALL_POLL, "calls");
 
-#define CHECK_NS   500000000ull /* time between two checks of the cost of an examination */
-#define SECOND_NS  1000000000ull
-#define RUN_NS	   30ull /* cost of calling a program; not in gp_exam_cpu.cost_ns */
-#define TYPE_SHIFT 12	 /* of gp_exam_key.type */
+#define CHECK_NS  500000000ull /* time between two checks of the cost of an examination */
+#define SECOND_NS 1000000000ull
+#define RUN_NS                                                                                     \
+	30ull /* cost (ns) of calling a BPF program, which gp_exam_cpu.cost_ns does not include */
+#define TYPE_SHIFT 12 /* of gp_exam_key.type */
 
 /* The present or last examination */
 struct examine {
@@ -140,7 +141,8 @@ static int examine_reset(const struct examine *e)
 	return examine_cpus_clear(e);
 }
 
-/* Reads what the programs cost until now. Returns the time (ns) on the busiest CPU. */
+/* Reads the time and the number of runs of the examination's BPF programs so far. Returns the time
+ * (ns) on the busiest CPU. */
 static uint64_t examine_cost(const struct examine *e, uint64_t *ret_runs)
 {
 	int n = libbpf_num_possible_cpus();

@@ -253,7 +253,7 @@ int loader_relink(struct loader *l)
 	return err;
 }
 
-/* Forgets open calls and ranges: they may have ended while the kernel side was silent. */
+/* Forgets open calls and ranges: they may have ended while the BPF programs sent no records. */
 static void loader_open_forget(const struct loader *l)
 {
 	struct gp_thread none = {0};
@@ -316,8 +316,8 @@ static void loader_fast_clear(const struct loader *l, uint32_t pid)
 					    __ATOMIC_RELAXED);
 }
 
-/* Ends the watch of a process, unless its exit has ended it. Only the side that deletes the entry
- * may free the entry's slot. */
+/* Ends the watch of a process, unless its exit has already ended it. The BPF program may delete the
+ * map entry at the same time: the slot is released only by the one that deletes the entry. */
 static void loader_watch_end(struct loader *l, uint32_t key)
 {
 	struct gp_watch watch;
@@ -457,7 +457,8 @@ int loader_sample(struct loader *l, loader_count_fn *count, loader_loss_fn *loss
 	l->on_count = count;
 	l->on_loss = loss;
 	l->sample_ctx = ctx;
-	/* Also called in loader_poll(), which calls it late if a file cannot be read */
+	/* loader_poll() calls this earlier, when all libraries were read. This call is for the case
+	 * that a file cannot be read. */
 	feature_tests_end();
 	counts_sample(l->counts, loader_on_count, loader_on_loss, l);
 	rates_sample(l->rates, loader_on_count, l);

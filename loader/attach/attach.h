@@ -30,7 +30,8 @@ void attach_free(struct attach *at, bool keep);
 
 /* Links that are attached and removed together. */
 struct attach_set {
-	/* Chosen by the caller, one for each file: attach_drop() closes the file's links by it */
+	/* number that the caller chose for the file; attach_drop() closes the links with this
+	 * number */
 	uint64_t tag;
 	unsigned int group; /* part of the file's links that attach_drop_group() closes together */
 	/* Name for pins: unique, and the same after a restart of gp-bpf; NULL: not pinned */
@@ -56,8 +57,8 @@ void attach_drop_group(struct attach *at, uint64_t tag, unsigned int group);
 /* Marks all present links as old. The caller then attaches new links in their place, and calls
  * attach_drop_aged(). */
 void attach_age(struct attach *at);
-/* Closes the links that attach_age() marked as old or, if old is false, the links made since.
- * Adopted links are kept. */
+/* Closes the links that attach_age() marked as old or, if old is false, the links made since. Keeps
+ * links that were added by attach_adopt(). */
 void attach_drop_aged(struct attach *at, bool old);
 
 #define ATTACH_UPROBE_MULTI   48 /* BPF_TRACE_UPROBE_MULTI of newer kernel headers */

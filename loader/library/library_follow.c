@@ -294,7 +294,7 @@ static void follow_site_ask(struct libraries *ls, struct library *lib,
 	follow_candidate_retry(ls->follows, candidate);
 }
 
-/* Requests the site if the file is one of the row's libraries. */
+/* Requests a probe site at this offset if the file is one of the row's libraries. */
 static void follow_site_check(struct libraries *ls, const struct candidate *candidate,
 			      const struct gp_vma *vma, uint64_t offset)
 {

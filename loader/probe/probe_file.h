@@ -50,8 +50,8 @@ struct probe_row {
 	const char *join, *join_with;
 	/* Suffixes of symbol that are probed, too ("_ptsz"), NULL-terminated. */
 	const char *const *variants;
-	/* Prefixes of names exempt from max_hz, NULL-terminated; with only_names: the only names
-	 * sent. */
+	/* Prefixes of names, NULL-terminated. Hits with such a name are sent beyond max_hz, too; if
+	 * only_names is set, other hits are not sent. */
 	const char *const *keep;
 	const char *versions; /* versions of the runtime that this row is for, text */
 	const char *why;
@@ -114,7 +114,7 @@ void probe_table_free(struct probe_table *t);
 size_t probe_table_count(const struct probe_table *t);
 /* Returns row i; NULL: there is no such row. */
 const struct probe_row *probe_table_row(const struct probe_table *t, size_t i);
-/* Returns the index of the row with this hash, or the number of rows. */
+/* Returns the index of the row with this hash; the number of rows if there is none. */
 size_t probe_table_index(const struct probe_table *t, uint32_t hash);
 
 /* Return codes of calls, with their names and runtimes: number of codes, and code i. */

@@ -29,8 +29,8 @@
 /* Limit while the helper process is in state R: then the machine is loaded, and the process waits
  * for a CPU. */
 #define WAIT_BUSY_NS 2000000000ull
-/* Calls get the shorter limit when the time lost in waits exceeds this (ns). A quarter of the time
- * that has passed since is subtracted. */
+/* Calls get the shorter limit while the time lost in waits is more than this (ns). The lost time is
+ * reduced by a quarter of the time that passes. */
 #define DEBT_NS	  1000000000ull
 #define STUCK_MAX 4
 

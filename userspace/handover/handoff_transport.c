@@ -15,7 +15,7 @@
  * ./configmap. */
 #define MAP	 "configmap"
 #define AGAIN_NS 60000000000ull
-/* Limit of reads from the API server that follow each other without a pause. */
+/* Limit of reads from the API server without a pause between them. */
 #define READS 16
 /* Pause between reads after the first READS, counted over all jobs. */
 #define READ_EACH_NS 500000000ull

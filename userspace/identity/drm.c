@@ -24,7 +24,7 @@
 #define RENDER_LAST  191
 
 #define FILE_BYTES  4096
-#define ENTRIES_MAX 256 /* of a folder */
+#define ENTRIES_MAX 256 /* limit of entries that are read of a folder */
 /* An AMD device counts as limited by power if its power is at least 19/20 of the limit. */
 #define LIMIT_PARTS  20
 #define US_PER_MS    1000

@@ -41,12 +41,13 @@ struct python_offsets { /* offsets in bytes, from the beginning of the structure
 	uint32_t runtime_holder;
 	uint32_t interpreter_next, interpreter_threads; /* PyInterpreterState: next, threads.head */
 	uint32_t interpreter_gil;	 /* PyInterpreterState.ceval.gil, a pointer */
-	uint32_t gil_holder, gil_locked; /* struct _gil_runtime_state: last_holder, locked (int) */
+	uint32_t gil_holder, gil_locked; /* offsets of last_holder and locked (int) in struct
+					    _gil_runtime_state */
 	/* Offset of gc.collecting (int) in PyInterpreterState, or in _PyRuntimeState (3.8); 0: this
 	 * struct does not contain it. */
 	uint32_t interpreter_collecting, runtime_collecting;
 	uint32_t thread_next, thread_interpreter; /* PyThreadState: next, interp */
-	/* PyThreadState: thread_id; native_thread_id, 0: none */
+	/* offsets in PyThreadState of thread_id and native_thread_id (0: this version has none) */
 	uint32_t thread_pthread, thread_native;
 	/* offset in PyThreadState of the member frame, cframe (pointer to _PyCFrame) or
 	 * current_frame, depending on the version */

@@ -31,7 +31,7 @@ int write_place(struct store *st, int64_t session, const char *boot_id,
 /* Adds a run after the other runs of the job. *ret_id: number of the run's row. */
 int write_run_make(struct store *st, int64_t job, const char *boot_id, const struct intake_about *a,
 		   int64_t *ret_id);
-/* Adds a row without time, for a rank of a run or for the job itself. */
+/* Adds a row in which no time is booked yet, for a rank of a run or for the job itself. */
 int write_rank_make(struct store *st, int64_t session, int64_t job, int64_t run,
 		    const struct intake_about *a, int64_t *ret_id);
 /* Writes the current state of the rank, and the sum of its closed minutes. If it is the last rank

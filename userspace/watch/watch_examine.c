@@ -21,11 +21,12 @@
 #define PAUSE_NS 60000000000ull
 /* gp-bpf explain begins its examination this long after it found the first training thread, as it
  * may find other threads of the job, and ends it this long before its watch ends. */
-#define EXPLAIN_WAIT_NS	 3000000000ull
-#define EXPLAIN_LEFT_NS	 2000000000ull
-#define EXPLAIN_LEAST_NS 1000000000ull /* shorter examinations are not begun: too few sleeps */
-#define WAITS_MOST	 5	       /* limit of recorded reasons of sleeps, chosen by time */
-/* Limit of further recorded reasons, chosen for slow sleeps. */
+#define EXPLAIN_WAIT_NS 3000000000ull
+#define EXPLAIN_LEFT_NS 2000000000ull
+#define EXPLAIN_LEAST_NS                                                                           \
+	1000000000ull /* minimum length of an examination: a shorter one sees too few sleeps */
+#define WAITS_MOST 5  /* limit of recorded reasons of sleeps: those with the most time */
+/* Limit of further recorded reasons: those with slow sleeps (at least 10 ms each). */
 #define WAITS_SLOW   3
 #define INSTEAD_MOST 5
 #define CGROUP_BYTES 4096
@@ -205,7 +206,7 @@ static int examine_sum_compare(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : 0;
 }
 
-/* Completes w, if the kernel side does not know its file, with the data of another wait for the
+/* If the BPF program recorded no file for the wait w, copies the file from another wait for the
  * same descriptor. */
 static void examine_known(const struct examine_done *d, struct examine_wait *w)
 {

@@ -71,7 +71,8 @@ struct library_mean { /* duration and number of the checkpoints of one step */
 	uint64_t count;
 };
 
-/* Index in `means` by step: [0] local checkpoints, [1] persistent ones. */
+/* Position of a step's mean in `means`, by step: places[0] for local checkpoints, places[1] for
+ * persistent ones. */
 struct library_saves {
 	struct goodput_dict places[2];
 	struct library_mean *means;

@@ -15,9 +15,11 @@
 #define PACE_FIRST_MS 1000
 #define PACE_MOST_MS  60000
 #define PACE_GONE_MS  500
-#define ALONE_MAX     3		       /* times a point is sent again because others were refused */
-#define LOG_AGAIN_MS  (3600 * 1000)    /* time between log lines about one cause of drops */
-#define SKEW_NS	      (120 * NS_PER_S) /* a smaller difference of clocks is not logged */
+#define ALONE_MAX                                                                                  \
+	3 /* limit of repetitions of a point in requests that were refused because of other points \
+	   */
+#define LOG_AGAIN_MS (3600 * 1000)    /* time between log lines about one cause of drops */
+#define SKEW_NS	     (120 * NS_PER_S) /* a smaller difference of clocks is not logged */
 
 void sender_trouble(struct sender *s, const char *why)
 {
@@ -234,7 +236,8 @@ static void sender_request_blame_clock(const struct sender *s, const struct web_
 		 ahead < 0 ? "behind" : "ahead of");
 }
 
-/* Updates statistics and the time of the next request. Returns true if it may be sent at once. */
+/* Updates statistics and the time of the next request. Returns true if the next request may be sent
+ * at once. */
 static bool request_conclude(struct sender *s, const struct answer *a, const struct sum *sum)
 {
 	uint64_t lost = sum->again + sum->alone;

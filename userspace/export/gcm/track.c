@@ -28,7 +28,8 @@
 
 /* The last point of a series, and how the next one is treated. */
 struct track {
-	int64_t set_start_ns;	  /* start of the last point as its set had it, before adjustment */
+	int64_t set_start_ns; /* start of the last point in its series_set; start_ns may have been
+				 adjusted */
 	int64_t start_ns, end_ns; /* interval of the last point, as sent */
 	double value;		  /* last value of a cumulative series; a distribution: its count */
 	uint64_t seen_ms, sent_ms;

@@ -60,8 +60,8 @@ void tracks_prune(struct tracks *t, uint64_t now_ms);
 /* Saves all tracks to a file in `folder` (the queue on disk), so that start times survive this
  * process: 40 bytes for each series. Returns 0 or -errno; on failure the old file stays. */
 int tracks_save(const struct tracks *t, int folder);
-/* Loads the saved tracks that are still possible at now_ns (UTC). Returns 0, also if there is no
- * file; -errno if the file is damaged, of another format, or writable by others: then nothing is
+/* Loads the saved tracks that are still valid at now_ns (UTC). Returns 0, also if there is no file;
+ * -errno if the file is damaged, of another format, or writable by others: then nothing is
  * loaded. */
 int tracks_load(struct tracks *t, int folder, int64_t now_ns, uint64_t now_ms);
 

@@ -75,7 +75,8 @@ static bool otlp_config_is_url(const char *text)
 	return !strncmp(text, "http://", 7) || !strncmp(text, "https://", 8);
 }
 
-/* Reads the argument. Cuts text at its commas; ret->url points into text. */
+/* Parses the argument of --export otlp:ARGUMENT. Cuts text at its commas; ret->url points into
+ * text. */
 static int otlp_config_argument_read(struct otlp_config *c, char *text, struct argument *ret)
 {
 	char *at = text, *next;

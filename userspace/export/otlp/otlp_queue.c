@@ -35,7 +35,8 @@ struct otlp_queue *otlp_queue_new(uint32_t spans, size_t bytes)
 	return q;
 }
 
-/* Call with the lock held; the queue must not be empty. */
+/* Removes the oldest element of the queue and returns it. Call with the lock held; the queue must
+ * not be empty. */
 static struct queued queue_first(struct otlp_queue *q)
 {
 	struct queued s = q->ring[q->first];

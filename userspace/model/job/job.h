@@ -128,8 +128,8 @@ struct job_former {
 };
 
 struct job_view {
-	/* Key of the job. It changes only when the job gets a better name, not when gp-bpf
-	 * restarts, until the machine is booted again. */
+	/* Key of the job. A restart of gp-bpf does not change it, but a boot of the machine does,
+	 * and so does a better name for the job. */
 	uint64_t key;
 	/* Names and keys under which this job was reported before, the newest last. No other job
 	 * has one of them. */
@@ -151,8 +151,8 @@ struct job_view {
 	int reference_rank;	/* -1: unknown */
 	int world_size;		/* -1: unknown */
 	uint64_t run_start_ns;
-	/* UTC at which counting began; 0: unknown. It does not change when the clock is set, nor
-	 * when gp-bpf restarts and keeps the counts. */
+	/* UTC time from which on the job is counted; 0: unknown. It does not change when the clock
+	 * is set, nor when gp-bpf restarts and keeps the counts. */
 	int64_t since_real_ns;
 	struct ledger_view ledger;		 /* time and disruptions of all runs */
 	struct window_view windows[WINDOWS_MAX]; /* length_ns 0: unused */
@@ -186,7 +186,7 @@ struct job_view {
 	 * may still change: 0, or 1 for the last one. */
 	uint32_t unsettled;
 	/* This node reports the figures of the job: rank 0 of the run is or was here, or no rank
-	 * here is known to be a later one. */
+	 * here is known to be another one than rank 0. */
 	bool reported_here;
 	/* The job ran on another node before, and this history continues that one. Windows,
 	 * accelerator time and disruptions before the last one are known only on the other node. */
@@ -297,8 +297,8 @@ struct straggler *job_straggler(const struct job_member *m);
 struct job_place {
 	uint32_t pid;
 	int rank; /* -1: unknown */
-	/* comms: number of communicators that the rank uses. comm: number of the one that its last
-	 * collective used, in the order of first use. */
+	/* comms: number of communicators that the rank uses. comm: number of the communicator of
+	 * the rank's last collective, counted in the order of first use. */
 	uint32_t comms, comm;
 	uint64_t count; /* number of collectives that the rank entered in communicator `comm` */
 	bool whole;	/* all collectives of the rank were seen */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* phase.c - finds batches, evaluations and checkpoints in the signals of a process, and reports
- * each as a span. Evaluation: between two signs of training, a loop loads the same number of
- * batches in each step. If it loads at least two more, the first ones were not used for training.
- * One more is the end of an epoch, when the loader returns no batch; but if code ran without
- * gradients in between, it is an evaluation of one batch. */
+ * each as a span. A training loop loads the same number of batches between two signs of training.
+ * If it loads at least two more, the first ones were an evaluation. One more is the end of an
+ * epoch, when the loader returns no batch; but if code ran without gradients in between, it is an
+ * evaluation of one batch. */
 #include "userspace/model/phase/phase_private.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ bool phase_range_compiles(const char *text)
 	return strstr(text, "(dynamo_timed)");
 }
 
-#define EVAL_MORE 2 /* so many batches more than usual are an evaluation */
+#define EVAL_MORE 2 /* at least this many batches more than usual are an evaluation */
 /* A resumed job skips batches that it trained on before. Extra batches count as skipped if at least
  * this percentage of their time was spent loading, otherwise as an evaluation. */
 #define SKIP_SHARE 90
@@ -264,7 +264,7 @@ static void phase_first_judge(struct phase_finder *pf, const struct phase_thread
 		phase_eval_report(pf, &at, f->end_ns);
 }
 
-/* Takes the end of a series of batches without training, and reports an evaluation if they are
+/* Handles the end of a series of batches without training, and reports an evaluation if they are
  * many. end_ns: when the batch that is trained on was requested. */
 static void phase_gap_judge(struct phase_finder *pf, struct phase_thread *t, uint64_t end_ns)
 {
@@ -281,8 +281,8 @@ static void phase_gap_judge(struct phase_finder *pf, struct phase_thread *t, uin
 	phase_gap_anew(t);
 }
 
-/* Takes a sign of training on this thread: its checkpoint and its batches without training have
- * ended. */
+/* Handles a sign of training on this thread: it ends the checkpoint that the thread was saving, and
+ * the series of batches without training. */
 static void phase_thread_training(struct phase_finder *pf, struct phase_thread *t,
 				  const struct signal *s)
 {

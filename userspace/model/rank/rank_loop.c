@@ -72,9 +72,9 @@ void rank_ideal(struct rank *r, bool final)
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-/* Returns from when on a checkpoint that begins contains this step. If the step ends with the next
- * backward pass, this is the work after its own backward pass (worked_ns). If the step ends where
- * its program is called, this is the call (called_ns). */
+/* Returns the earliest begin of a checkpoint that contains this step. This is the end of the step,
+ * except if the step ends with a backward pass (worked_ns, see phase_worked_ns()) or where its
+ * program is called (just after called_ns). */
 static uint64_t rank_loop_step_saved_from(const struct step *s, uint64_t called_ns,
 					  uint64_t worked_ns)
 {

@@ -364,7 +364,7 @@ static void marker_feed_call(struct call *c, struct thread *t)
 	case GP_ROLE_save_end:
 		marker_feed_save_end(c, t);
 		break;
-	default: /* a role without a case of its own */
+	default:
 		if (marker_device(c, role) || marker_program(c, role) || marker_compile(c, role))
 			break;
 		if (role < sizeof(simple) / sizeof(*simple) && simple[role])

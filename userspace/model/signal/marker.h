@@ -18,7 +18,8 @@
 #define MARKER_THREADS	256
 #define MARKER_NAMES	256
 #define MARKER_PROGRAMS 256
-#define MARKER_PENDING	1024 /* executions whose completion on the device is expected */
+#define MARKER_PENDING                                                                             \
+	1024 /* limit of executions that have been called, but have not completed on the device */
 
 struct marker;
 struct marker *marker_new(void); /* NULL: no memory */

@@ -142,7 +142,7 @@ static void candidate_place(struct step_finder *sf, struct candidate *l, const s
 	}
 }
 
-/* Makes a step of its own of a group that does not fit the pattern. */
+/* Makes a separate step from a group that does not fit the pattern. */
 static void candidate_place_alone(struct step_finder *sf, struct candidate *l,
 				  const struct group *g)
 {
@@ -176,8 +176,8 @@ static void candidate_held_drop_setup(struct step_finder *sf, struct candidate *
 	candidate_held_drop(l, n);
 }
 
-/* Notes that one optimizer makes all updates from now on, and counts in l->returns if it did so
- * before. */
+/* Records that only the optimizer of *t makes updates from now on. Increases l->returns if this
+ * optimizer already did so in an earlier stage. */
 static void candidate_stage(struct candidate *l, const struct token *t)
 {
 	if (!t->ident || t->fetched || token_same_optimizer(t, &l->stages[0]))
@@ -538,8 +538,8 @@ void candidate_mark(struct step_finder *sf, struct candidate *l, const struct ma
 	}
 }
 
-/* After a silence: ends the step in progress, which would otherwise last until the next step
- * starts. */
+/* Ends the step in progress after a time without updates. Otherwise the step would last until the
+ * next one starts. */
 void candidate_still(struct step_finder *sf, struct candidate *l)
 {
 	if (l->live && l->unit.lead && l->sum_groups)

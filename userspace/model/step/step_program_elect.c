@@ -122,8 +122,9 @@ static uint32_t exec_elect_pick_base(const struct exec *e, const struct survey *
 	return best;
 }
 
-/* Finds a program that runs several times per run of the picked one, or once per several runs of
- * it. The one that runs once per cycle ends the step; the other one is p->micro. */
+/* Finds a program that runs several times for each run of the picked program, or once for several
+ * of its runs. The program with fewer runs ends the step, and becomes or stays the picked one; the
+ * other one becomes p->micro. */
 static void exec_elect_pick_micro(const struct exec *e, const struct survey *sv,
 				  struct exec_pick *p)
 {
@@ -270,10 +271,10 @@ void exec_pace(struct exec *e, uint32_t i, uint64_t begin_ns)
 	e->begun_ns = begin_ns;
 }
 
-/* Keras gives the programs for training and for evaluation names that differ only in a number. If
- * the picked program evaluates, the elected one will run again. The picked one does not evaluate if
- * a third program of the same name runs between its runs (that one evaluates), or if it has run for
- * as long as the elected one did. */
+/* Returns true if the picked program replaces the elected one. Keras gives its programs for
+ * training and evaluation names that differ only in a number. The picked program is one for
+ * training if its runs take much longer, if a third program of this name (for evaluation) runs
+ * between its runs, or if it has run for as long as the elected one did. */
 bool exec_alike_replaces(const struct exec *e, const struct exec_pick *p)
 {
 	const struct exec_program *o = &e->program[p->program], *was = &e->program[e->elected];

@@ -177,8 +177,8 @@ static const struct examination_wait *examination_longest(const struct examinati
 	return NULL;
 }
 
-/* Writes to out the process, address or path with the most time of a cause, or "". Returns its
- * share of the time that the cause has in the examination. */
+/* Writes the process, address or path that accounts for most of the time of cause c to out, or "".
+ * Returns its share of the time of c in the examination. */
 static double examination_name(char *out, size_t len, const struct examination *e,
 			       enum time_cause c)
 {

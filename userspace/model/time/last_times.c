@@ -20,8 +20,8 @@ static uint32_t last_times_held(uint64_t count)
 	return smaller_of(count, LAST_TIMES);
 }
 
-/* Returns how many of the first n entries of l->order come before the time `ns` at index
- * `place`. */
+/* Returns how many of the first n entries of l->order, which is sorted by time, come before the
+ * time `ns` with index `place`. */
 static uint32_t times_rank_of(const struct last_times *l, uint32_t n, uint64_t ns, uint32_t place)
 {
 	uint32_t low = 0, high = n;

@@ -71,8 +71,8 @@ void time_cause_slower(struct time_causes *ret, const struct resource_sums *befo
 	grown[TIME_CAUSE_cpu_contention] = GROWN(wait_ns);
 	if (before->stall_known && after->stall_known)
 		grown[TIME_CAUSE_memory_pressure] = GROWN(memory_ns);
-	/* I/O stalls that are known only for the control group may be those of other threads: they
-	 * explain at most as much as the training thread slept longer. */
+	/* I/O stalls that are known only for the control group may be those of other threads. So
+	 * they count at most as much as the training thread's sleep grew. */
 	asleep = GROWN(asleep_ns);
 	if (before->block_known && after->block_known)
 		grown[TIME_CAUSE_disk] = GROWN(block_ns);
