@@ -21,11 +21,10 @@ _Static_assert(EXAMINE_CALLS == GP_EXAM_CALLS, "calls");
 _Static_assert((int)EXAMINE_CALL_FD == (int)GP_EXAM_CALL_FD, "calls");
 _Static_assert((int)EXAMINE_CALL_POLL == (int)GP_EXAM_CALL_POLL, "calls");
 
-#define CHECK_NS  500000000ull /* time between two checks of the cost of an examination */
-#define SECOND_NS 1000000000ull
-#define RUN_NS                                                                                     \
-	30ull /* cost (ns) of calling a BPF program, which gp_exam_cpu.cost_ns does not include */
-#define TYPE_SHIFT 12 /* of gp_exam_key.type */
+#define CHECK_NS   500000000ull /* time between two checks of the cost of an examination */
+#define SECOND_NS  1000000000ull
+#define RUN_NS	   30ull /* ns to call a BPF program; not in gp_exam_cpu.cost_ns */
+#define TYPE_SHIFT 12	 /* of gp_exam_key.type */
 
 /* The present or last examination */
 struct examine {

@@ -70,9 +70,9 @@ static void http_auth_wrong_forgive(struct http_auth *a, uint64_t now_ns)
 		a->wrong[i] /= 2;
 }
 
-/* Returns the priority of a request; lower values are served first. It is given by the wrong
- * passwords of the client's address, then by the number of earlier requests from this address in
- * the queue. */
+/* Returns the priority of a request; lower values are served first. Requests are ordered by the
+ * number of wrong passwords from the client's address, then by the number of earlier requests from
+ * this address in the queue. */
 static uint64_t http_auth_turn_of(struct http_auth *a, const struct http_auth_ask *q)
 {
 	uint64_t before = 0;

@@ -36,23 +36,24 @@ enum python_lines {
 };
 
 struct python_offsets { /* offsets in bytes, from the beginning of the structure in the name */
-	uint32_t runtime_interpreters; /* _PyRuntimeState.interpreters.head */
-	/* _PyRuntimeState.gilstate.tstate_current; 0: use interpreter_gil */
+	uint32_t runtime_interpreters; /* offset of interpreters.head in _PyRuntimeState */
+	/* Offset of gilstate.tstate_current in _PyRuntimeState; 0: use interpreter_gil. */
 	uint32_t runtime_holder;
-	uint32_t interpreter_next, interpreter_threads; /* PyInterpreterState: next, threads.head */
-	uint32_t interpreter_gil;	 /* PyInterpreterState.ceval.gil, a pointer */
+	uint32_t interpreter_next,
+		interpreter_threads; /* offsets of next and threads.head in PyInterpreterState */
+	uint32_t interpreter_gil;    /* offset of ceval.gil (a pointer) in PyInterpreterState */
 	uint32_t gil_holder, gil_locked; /* offsets of last_holder and locked (int) in struct
 					    _gil_runtime_state */
 	/* Offset of gc.collecting (int) in PyInterpreterState, or in _PyRuntimeState (3.8); 0: this
 	 * struct does not contain it. */
 	uint32_t interpreter_collecting, runtime_collecting;
-	uint32_t thread_next, thread_interpreter; /* PyThreadState: next, interp */
-	/* offsets in PyThreadState of thread_id and native_thread_id (0: this version has none) */
+	uint32_t thread_next, thread_interpreter; /* offsets of next and interp in PyThreadState */
+	/* Offsets of thread_id and native_thread_id in PyThreadState; 0: this version has none. */
 	uint32_t thread_pthread, thread_native;
-	/* offset in PyThreadState of the member frame, cframe (pointer to _PyCFrame) or
-	 * current_frame, depending on the version */
+	/* Offset in PyThreadState of frame, cframe (a pointer to _PyCFrame) or current_frame,
+	 * depending on the version. */
 	uint32_t thread_frame;
-	uint32_t cframe_frame; /* _PyCFrame.current_frame, where thread_has_cframe */
+	uint32_t cframe_frame; /* offset of current_frame in _PyCFrame, if thread_has_cframe */
 	/* Offsets in PyFrameObject: f_back, f_code, f_lasti (int). Or in _PyInterpreterFrame:
 	 * previous, f_code or f_executable, prev_instr or instr_ptr (a pointer), owner (char). */
 	uint32_t frame_previous, frame_code, frame_last, frame_owner;

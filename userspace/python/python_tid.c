@@ -90,8 +90,8 @@ static bool python_task_runs(pid_t pid, pid_t tid)
 	return tid > 0 && !access(path, F_OK);
 }
 
-/* Returns the id in our pid namespace of the thread with this id in its own one; 0: no such thread
- * runs. */
+/* Converts the id of a thread in its own pid namespace to the id in ours. Returns 0 if no such
+ * thread runs. */
 static pid_t python_tid_outer(struct python_process *p, uint64_t inner)
 {
 	pid_t outer = 0;

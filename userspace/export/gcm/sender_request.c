@@ -15,11 +15,9 @@
 #define PACE_FIRST_MS 1000
 #define PACE_MOST_MS  60000
 #define PACE_GONE_MS  500
-#define ALONE_MAX                                                                                  \
-	3 /* limit of repetitions of a point in requests that were refused because of other points \
-	   */
-#define LOG_AGAIN_MS (3600 * 1000)    /* time between log lines about one cause of drops */
-#define SKEW_NS	     (120 * NS_PER_S) /* a smaller difference of clocks is not logged */
+#define ALONE_MAX     3		       /* limit of retries if other points were refused */
+#define LOG_AGAIN_MS  (3600 * 1000)    /* time between log lines about one cause of drops */
+#define SKEW_NS	      (120 * NS_PER_S) /* a smaller difference of clocks is not logged */
 
 void sender_trouble(struct sender *s, const char *why)
 {

@@ -38,7 +38,7 @@ struct tensorboard {
 	pthread_mutex_t lock;	      /* protects all members below */
 	struct tb_step *queue;
 	uint32_t queued, queue_cap;
-	uint64_t unqueued; /* steps dropped from the queue, not yet counted by the board */
+	uint64_t unqueued; /* steps dropped from the queue that were not yet counted in `board` */
 };
 
 /* ---- the queue ------------------------------------------------------------------------------- */
@@ -238,8 +238,8 @@ static void tensorboard_snapshot(void *state, struct snapshot *s)
 	t->due_ns = s->mono_ns + t->interval_ns;
 }
 
-/* Writes all queued steps before a state is saved, because facts before this state are not passed
- * again. Waits at most SAVE_NS. */
+/* Writes all queued steps before the state is saved: a successor that restores the state does not
+ * get the facts before it again. Waits at most SAVE_NS. */
 static void tensorboard_save(void *state)
 {
 	struct tensorboard *t = state;

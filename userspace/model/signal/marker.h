@@ -18,8 +18,7 @@
 #define MARKER_THREADS	256
 #define MARKER_NAMES	256
 #define MARKER_PROGRAMS 256
-#define MARKER_PENDING                                                                             \
-	1024 /* limit of executions that have been called, but have not completed on the device */
+#define MARKER_PENDING	1024 /* limit of executions that the device has not completed */
 
 struct marker;
 struct marker *marker_new(void); /* NULL: no memory */
