@@ -56,8 +56,8 @@ struct loader {
 	struct loader_ring rings[2];
 };
 
-/* keep: everything stays attached for a successor. Otherwise the mark that the kernel side is
- * complete is removed first, then the pins, then links and maps. */
+/* keep: everything stays attached for a successor. Otherwise ends the kernel side first, so that no
+ * successor takes it over; then removes the pins, and then the links and maps. */
 static void loader_end(struct loader *l, bool keep)
 {
 	if (!keep)

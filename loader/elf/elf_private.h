@@ -42,8 +42,8 @@ struct elf_file {
 	/* File offset of the file's soname (0: none), and number of bytes from there to the end of
 	 * the string table. */
 	uint64_t soname, soname_room;
-	/* Number of read calls. Functions with a const file count through the pointer, which points
-	 * to reads_done. */
+	/* Number of read calls. Most functions get the file as const, so they count through the
+	 * pointer `reads`, which points to reads_done. */
 	uint32_t *reads, reads_done;
 };
 

@@ -367,8 +367,8 @@ void follows_turn(struct libraries *ls)
 
 /* ---- attaching ------------------------------------------------------------------------------- */
 
-/* Returns true when another row runs the same program at the same place: each call would be
- * reported twice. */
+/* Returns true when another row runs the same BPF program at the same instruction: each call would
+ * be reported twice. */
 static bool follow_site_taken(const struct libraries *ls, const struct library *lib,
 			      const struct site *site)
 {

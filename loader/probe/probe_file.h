@@ -82,14 +82,15 @@ struct probe_row {
 	/* The first capture is an executable of XLA, in whose memory the program's name is. */
 	bool object;
 	bool between_ranks; /* the library of the row connects ranks with each other */
-	/* After each backward pass, and after each range with a name in keep, only the first hit is
+	/* Only the first hit after each backward pass, and after each range with a name in keep, is
 	 * sent. */
 	bool once;
 	bool only_names; /* only names that begin with a prefix in keep are sent */
 	int unless_of;	 /* GP_UNLESS_* */
 	int unless[GP_UNLESS], unless_count;
-	/* Texts whose address the function loads near its begin, for files without symbols; NULL at
-	 * the end. Rows with texts have ABI C, also if their symbol is mangled. */
+	/* Texts by which the function is found in a file without symbols: its code loads their
+	 * addresses near its begin. NULL-terminated. Rows with texts have ABI C, also if their
+	 * symbol is mangled. */
 	const char *const *texts;
 	/* Meaning of the return value; ok: codes that are not failures. */
 	enum gp_returns result;

@@ -11,7 +11,8 @@
 struct backoff_rule {
 	uint64_t first_ns; /* upper limit of the first pause; the limit doubles with each failure */
 	uint64_t most_ns;  /* the limit does not grow beyond this */
-	/* A pause is random, from this to the limit. 0: a pause equals the limit. */
+	/* A pause is a random time between least_ns and the limit. 0: every pause equals the
+	 * limit. */
 	uint64_t least_ns;
 	/* Longest pause that the server can ask for; a longer one is reduced to this. 0: no
 	 * limit. */

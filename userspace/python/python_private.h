@@ -121,7 +121,7 @@ struct python_process {
 	pid_t pid;
 	python_read_fn *read;
 	void *ctx;
-	uint32_t reads; /* ranges read in this dump */
+	uint32_t reads; /* number of memory ranges read in this dump */
 	struct python_place place;
 	struct python_offsets at;
 	size_t frame_bytes, code_bytes; /* bytes read of each frame and code object */

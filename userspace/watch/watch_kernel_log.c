@@ -26,8 +26,8 @@ struct watch_log {
 	struct loop *loop;
 	struct journal *journal;
 	int fd;
-	/* The loop calls when there are new lines; false: a plain file, which is read every
-	 * second. */
+	/* The loop calls a function when there are new lines. False: they are read in the next
+	 * second, because READS_MAX was reached or the file is a plain file. */
 	bool listens;
 	unsigned reads, faults; /* numbers of reads and faults in the present second */
 };

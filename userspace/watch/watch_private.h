@@ -33,7 +33,7 @@ struct watch {
 	struct node *node;	   /* for `node`; NULL: the user named the processes */
 	struct handoff *handoff;   /* shares job histories; NULL: no --carry */
 	struct blocked *blocked;   /* checks for blocked calls */
-	struct ras *ras;	   /* what NCCL says about silent processes */
+	struct ras *ras;	   /* reports of NCCL's RAS service about silent processes */
 	struct stacks *stacks;	   /* Python stacks of silent processes */
 	struct usages *usages;	   /* samples of threads and control groups */
 	struct inputs *inputs;	   /* samples of workers of data loaders */

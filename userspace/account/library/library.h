@@ -55,7 +55,7 @@ struct library_sums {
 	 * productive step */
 	bool any, any_pair;
 	int64_t max_productive, max_of_all;
-	/* Seconds of custom events, by the number of their type's name. */
+	/* Seconds of custom events. Key: number of the type's name. */
 	struct goodput_dict custom;
 };
 

@@ -57,8 +57,8 @@ struct carry {
 	int64_t run_ns;			 /* UTC; start of the last run */
 	uint64_t ns[BUCKET_COUNT];	 /* time of the job by bucket, all runs */
 	uint64_t last_step, steps, lost; /* lost: steps lost by restarts */
-	/* Each step that was not lost has a share, 0 to 1, of its time that the user excluded: the
-	 * sum of these shares, rounded. 0 if the text had no room for it. */
+	/* Sum over all steps that were not lost: the share (0 to 1) of the step's time that the
+	 * user excluded, rounded to a whole number. 0 if the text had no room for it. */
 	uint64_t excluded;
 	uint64_t gross_ns, wasted_ns;
 	uint64_t disruptions; /* number of disruptions reported */

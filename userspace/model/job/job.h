@@ -194,7 +194,7 @@ struct job_view {
 	uint32_t carried_runs; /* number of runs on other nodes, included in `runs` */
 };
 
-/* Whether a rank is rank 0 or a later one. It decides which node reports a job. */
+/* Whether a rank is rank 0 or has a higher number. This decides which node reports a job. */
 enum job_standing { JOB_STANDS_unknown, JOB_STANDS_first, JOB_STANDS_later, JOB_STANDS_COUNT };
 
 struct job_member;
@@ -227,8 +227,8 @@ struct carry;
 /* Returns the key of a job of that name; uid may be "". */
 uint64_t job_name_key(const char *name, const char *uid);
 /* Adds the history c from another node before the job's time on this node. now_ns: the present
- * time. Nothing is added if the history here is newer, the job already runs here, or the time in
- * between is unknown. Returns 0, or -ENOMEM: the history, or its checkpoint, is lost. */
+ * time. Adds nothing if the history here is newer, the job already runs here, or the wall clock
+ * time is not known yet. Returns 0, or -ENOMEM: the history, or its checkpoint, is lost. */
 int jobs_carry(struct model_env *env, const struct carry *c, uint64_t now_ns);
 /* Fills *ret with the job's history for other nodes. Returns false if this node need not report the
  * job: it has no name, never ran here, or its reference is a rank on another node. */

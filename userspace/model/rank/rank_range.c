@@ -5,8 +5,8 @@
  * observation. If ranges are nested, the bucket with the higher priority in the ledger gets the
  * time; among custom types, the inner range. A step within a range is time of the range's bucket if
  * that bucket precedes GOODPUT in the ledger's priority. A range on a thread that does not train is
- * reported, but not counted. Evaluations and checkpoints lie in no step; a range within one is part
- * of its length, not of goodput. */
+ * reported, but not counted. Evaluations and checkpoints are not part of a step; a range within one
+ * of them is part of its length, not of goodput. */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/base/grow.h"
@@ -24,8 +24,8 @@ static void range_claim(struct rank *r, const struct rank_range *o, uint64_t to_
 	r->error = err ? err : r->error;
 }
 
-/* Returns true for buckets whose time lies between steps, even if gp-bpf finds it without a range.
- * Time of other buckets may lie within a step: it counts in the length of the step, but not as
+/* Returns true for buckets whose time is between steps; gp-bpf finds such time without ranges, too.
+ * Time of other buckets may be part of a step: it counts in the length of the step, but not as
  * GOODPUT. */
 static bool range_between(enum bucket b)
 {

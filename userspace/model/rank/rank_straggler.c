@@ -119,7 +119,8 @@ void rank_straggler_causes(const struct rank *r, struct rank_slow *slow,
 		slow->late_ns = late.size_ns;
 		slow->late_pid = late.pid;
 		slow->late_rank = late.rank;
-	} else if (!v->end_ns) { /* after the end, the straggler found before stays */
+	} else if (!v->end_ns) { /* after the slowdown has ended, keep the straggler that was found
+				    before */
 		slow->late_ns = 0;
 	}
 	if (slow->causes.lost_ns)
