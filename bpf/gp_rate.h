@@ -152,7 +152,8 @@ static __always_inline bool gp_name_over_rate(const struct gp_at *at, const char
 
 	if (!rate)
 		return false;
-	/* If the row's limit is used up, the name need not be counted. */
+	/* Skip counting the name if the row's limit is used up, because gp_rate_take() then drops
+	 * the hit. */
 	if (rate->count < at->row->max_hz &&
 	    gp_name_take(at, rate, gp_name_hash((const __u64 *)text, len))) {
 		__sync_fetch_and_add(&rate->unsent, 1);

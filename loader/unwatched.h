@@ -10,8 +10,9 @@ struct unwatched;
 struct pins;
 struct probe_table;
 
-/* Begins the reports. On a kernel that cannot make them, logs that, sets *ret to NULL and returns
- * 0. `links` owns the new link; pins may be NULL. Returns 0 or -errno. */
+/* Lets the kernel side begin to report unwatched processes. If the kernel cannot do this, logs
+ * that, sets *ret to NULL and returns 0. `links` owns the new link; pins may be NULL. Returns 0 or
+ * -errno. */
 int unwatched_open(struct unwatched **ret, const struct kernel *k, struct attach *links,
 		   struct pins *pins, const struct probe_table *probes);
 void unwatched_close(struct unwatched *m); /* NULL is allowed */

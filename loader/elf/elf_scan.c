@@ -103,7 +103,8 @@ static int elf_scan_refs_sort(struct scan *s)
 	return s->refs ? elf_scan_refs_read(s, elf_scan_ref_put) : -ENOMEM;
 }
 
-/* Reads a piece and up to ELF_NAME_MAX bytes after it, as names may end there. */
+/* Reads a piece of the string table, and up to ELF_NAME_MAX bytes after it, because a name that
+ * begins in the piece may end there. */
 static int elf_scan_piece_read(struct scan *s, size_t piece, elf_name_fn *named, void *ctx)
 {
 	const struct piece *p = &s->pieces[piece];

@@ -18,7 +18,7 @@ struct follows;
 struct follows *follows_new(const struct probe_table *probes); /* NULL: no memory */
 void follows_free(struct follows *f);
 
-/* Handles addresses that records reported, a few at a time. */
+/* Handles the addresses of functions that records reported; each call handles a few of them. */
 void follows_turn(struct libraries *ls);
 /* Handles a reader's answer. The caller frees the answer. */
 void library_followed(struct libraries *ls, struct library *lib, struct reader_answer *a);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe_names.h - the names of probe_names (probe_file.h) as prefixes, for the kernel side. */
+/* probe_names.h - the beginnings of the file names in struct probe_names (probe_file.h), by which
+ * the kernel side recognises libraries. */
 #ifndef LOADER_PROBE_NAMES_H
 #define LOADER_PROBE_NAMES_H
 

@@ -28,7 +28,8 @@ struct successor {
 	uint64_t end_ns;
 	char *why;
 	size_t cap;
-	/* The following members are the state of successor_ask(). */
+	/* Answer (comes) and its reason (text). Until the thread has ended, only the thread uses
+	 * them. */
 	struct worker thread;
 	/* The answer (comes) and its reason (text); only the thread uses them until it has
 	 * ended. */

@@ -19,9 +19,9 @@ static const char *const ops[] = {"Broadcast",	   "Reduce",	"AllGather",
 #define OPS    (sizeof(ops) / sizeof(ops[0]))
 #define OP_ANY (OPS - 1)
 
-/* Some ranks of a communicator; the first of them is described */
+/* Some ranks of a communicator. rank[] lists the first of them; pid and host describe rank[0]. */
 struct ras_ranks {
-	uint64_t n; /* number of ranks; may exceed the number of those that are known */
+	uint64_t n; /* number of ranks; greater than `known` if some of them are not listed below */
 	uint32_t known;
 	uint64_t rank[RANKS_MAX];
 	uint64_t pid; /* 0: unknown */
@@ -263,7 +263,7 @@ struct ras_json {
 	struct ras_text t;
 	enum ras_frame frame[DEPTH_MAX];
 	int depth;
-	struct ras_text key; /* of the value that follows; empty: none */
+	struct ras_text key; /* key of the next value; empty: the value has no key */
 	struct ras_comm comm;
 	struct ras_rank rank;
 	struct ras_verdict *verdict;
@@ -429,8 +429,9 @@ static void ras_json_read(struct ras_text t, struct ras_verdict *v)
 struct ras_lines {
 	struct ras_comm comm;
 	bool incomplete; /* the communicator lacks data of ranks, which follow */
-	size_t op;	 /* the following lines count launches of it; OPS: they do not */
-	uint64_t count;	 /* launches of the ranks that follow */
+	/* index in ops[] of the operation that the following lines count; OPS: they count none */
+	size_t op;
+	uint64_t count; /* number of launches of each rank that is listed next */
 	struct ras_verdict *verdict;
 };
 
@@ -451,7 +452,8 @@ static void ras_lines_title(struct ras_lines *l, struct ras_text t)
 	l->incomplete = ras_find(&t, ") INCOMPLETE");
 }
 
-/* "  Rank 3 has launched up to operation 41 -- GPU 0 managed by process 7 on node 10.0.0.1" */
+/* Parses a line like "Rank 3 has launched up to operation 41 -- GPU 0 managed by process 7 on node
+ * 10.0.0.1". */
 static void ras_lines_rank(struct ras_lines *l, struct ras_text t)
 {
 	struct ras_rank k = {.known = true};

@@ -117,7 +117,8 @@ static int nvml_start(char *why, size_t len)
 	}
 	nvml.count = 0;
 	for (unsigned i = 0; i < count && i < HELD_MAX; i++) {
-		/* a lost device keeps its index, but has no figures */
+		/* a lost device keeps its index; NULL marks it, because nothing can be read from it
+		 */
 		if (nvml.nvmlDeviceGetHandleByIndex_v2(i, &nvml.device[i]))
 			nvml.device[i] = NULL;
 		nvml.count++;

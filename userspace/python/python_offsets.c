@@ -56,7 +56,7 @@ static const struct python_offsets offsets_table[] = {
 	 .interpreter_threads = 16, .thread_pthread = 152, .thread_native = 160, .cframe_frame = 8,
 	 .frame_previous = 48, .frame_code = 32, .frame_owner = 69, .code_first = 72,
 	 .code_instructions = 184, .text_ascii = 48, .text_compact = 72},
-	/* 3.12.1; owner_c: FRAME_OWNED_BY_CSTACK */
+	/* 3.12.1; the 3 of owner_c is FRAME_OWNED_BY_CSTACK */
 	{ROW_CFRAME, .interpreter_collecting = 312, .interpreter_threads = 72,
 	 .interpreter_gil = 384, .gil_holder = 8, .gil_locked = 16, .thread_pthread = 136,
 	 .thread_native = 144, .cframe_frame = 0, .frame_previous = 8, .frame_code = 0,

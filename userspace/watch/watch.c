@@ -252,7 +252,8 @@ static void watch_drain(struct watch *w)
 /* State of taking over from a predecessor (watch_resume()) */
 struct resuming {
 	struct watch *watch;
-	/* Collect the unwatched processes that are still alive, instead of those that are gone. */
+	/* true: collect the unwatched processes that are still alive; false: those that have ended.
+	 */
 	bool alive;
 	uint64_t last_ns;    /* time of the newest record on the tape */
 	struct table *known; /* pid -> pid: processes of the model whose identity is known */

@@ -44,12 +44,13 @@ struct devices {
 	const char *root;
 	struct helper *look, *helper;
 	struct table *processes; /* by pid */
-	/* Number of the present tick; processes whose open devices were read in it. */
+	/* Number of the present tick, and of the processes whose open devices were read in this
+	 * tick. */
 	uint32_t tick, reads;
 	uint64_t asked_ns; /* when figures were requested */
 	uint64_t pause_ns; /* no request is sent before this time */
 	struct backoff backoff;
-	bool waiting; /* for an answer */
+	bool waiting; /* a request was sent, and its answer has not come yet */
 	bool stuck;   /* a failure of the helper process has been logged */
 	bool lacking; /* a missing library has been logged */
 	bool ordered; /* all NVIDIA devices of the machine are of one model */

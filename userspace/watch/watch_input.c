@@ -43,9 +43,9 @@ struct inputs {
 	bool delays;
 	struct table *processes; /* by pid */
 	struct journal *journal; /* receives the records of the present tick */
-	/* of the present tick */
+	/* the process that is sampled in the present tick */
 	struct input_process *process;
-	uint32_t pid; /* its pid */
+	uint32_t pid; /* pid of `process` */
 	int nchildren;
 	pid_t child[WORKERS_MAX];
 	uint64_t deadline_ns;
@@ -222,7 +222,8 @@ static void inputs_sample(struct inputs *in)
 		*own = sample;
 }
 
-/* Called for each process that waits for input (child 0), then for each of its children. */
+/* Called with child 0 for each process that waits for input, then with the pid of each of its
+ * children. */
 static void inputs_on_starved(void *ctx, uint32_t pid, uint32_t tid, uint32_t child)
 {
 	struct inputs *in = ctx;

@@ -14,8 +14,8 @@
 #include "userspace/base/table.h"
 #include "userspace/watch/ras_ask.h"
 
-/* Between two requests, because each makes all ranks of the job exchange messages: that long, and
- * longer for large jobs. */
+/* Time between two requests (ns): PACE_NS, or PACE_RANK_NS for each rank of the job if that is
+ * more. Each request makes all ranks exchange messages. */
 #define PACE_NS	     10000000000ull
 #define PACE_RANK_NS 100000000ull
 #define RANKS_MAX    100000u
@@ -73,7 +73,7 @@ int ras_new(struct ras **ret, const char *root)
 	return 0;
 }
 
-/* Ends the process that asks. */
+/* Ends the helper process that sends the requests. */
 static void ras_stop(struct ras *r)
 {
 	if (r->fd < 0)
@@ -161,8 +161,8 @@ static void ras_on_silent(void *ctx, uint32_t pid, uint32_t world_size)
 	p->world_size = world_size < RANKS_MAX ? world_size : RANKS_MAX;
 }
 
-/* Forgets the processes that have made progress. Returns the one that has waited longest for its
- * turn, and its pid; NULL: none is due. */
+/* Forgets the processes that have made progress. Returns the process whose next request has been
+ * due for the longest time, and its pid; NULL: no request is due. */
 static struct ras_process *ras_choose(struct ras *r, uint64_t now_ns, uint32_t *ret_pid)
 {
 	struct ras_process *p, *next = NULL;

@@ -96,9 +96,10 @@ static void library_watch_report(const struct library_watch *w, const struct lib
 struct memory {
 	struct library_raw good; /* the last answer without an error */
 	bool has_good;
-	uint64_t disruptions;	  /* number of disruptions in the last calculation */
-	uint64_t records, steps;  /* numbers of all records and of steps at the last question */
-	struct goodput_part step; /* ideal step and deviation of the last answer that had them */
+	uint64_t disruptions;	 /* number of disruptions in the last calculation */
+	uint64_t records, steps; /* numbers of all records and of steps at the last question */
+	/* number of all records, and of steps, when the last query was answered */
+	struct goodput_part step;
 };
 
 struct window {
@@ -112,7 +113,8 @@ struct engine {
 	const struct goodput_query *q;
 	struct library_calc *all;
 	struct library_watch watch;
-	/* calculator for the answers at query.at_us; NULL: the query has none */
+	/* calculator of the answers for the instants in query.at_us; NULL: the query lists no
+	 * instants */
 	struct library_calc *sequence;
 	struct memory memory;
 	/* answers at the instants of query.at_us; the first at_done are computed */

@@ -44,7 +44,7 @@ struct sender_options {
 
 /* Reasons why points are dropped, which are counted separately. */
 #define SENDER_DROPS(X)                                                                            \
-	X(older)       /* the service already has a later point of the series */                   \
+	X(older) /* replaced by a newer point of the series; for a counter, only in a backlog */   \
 	X(frequent)    /* too soon after the previous point of the series */                       \
 	X(superseded)  /* replaced by a newer point of the series (a counter: in a backlog) */     \
 	X(aged)	       /* older than the service accepts, or than SENDER_KEEP_S */                 \

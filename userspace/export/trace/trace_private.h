@@ -70,7 +70,7 @@ struct buffer *trace_span(struct trace *t, const struct fact *f, struct trace_wh
 struct buffer *trace_instant(struct trace *t, const struct fact *f, struct trace_what *w);
 /* Writes only the span, into a line that was begun; w->track and w->lane are set. */
 void trace_span_on(struct buffer *b, const struct fact *f, const struct trace_what *w);
-/* Ends the args and the line, as trace_end(). */
+/* Ends the args and the line. Returns the same as trace_end(). */
 bool trace_finish(struct trace *t, struct buffer *b, const struct fact *f,
 		  const struct trace_what *w);
 

@@ -226,8 +226,8 @@ struct rank_hang {
 	enum signal_kind last; /* last signal of the training thread */
 	/* Number of compiler ranges that are open on the training thread. */
 	uint32_t compiles;
-	/* Of the ranges that are open on the training thread, the one opened last; or the file of a
-	 * checkpoint that is being saved. "": unknown. */
+	/* Name of the range that the training thread opened last and has not closed, or of a
+	 * checkpoint file that is being saved. "": unknown. */
 	char range[48];
 	bool any;
 	struct hang_seen call, sample;
@@ -365,7 +365,8 @@ struct rank {
 	uint64_t work_again_ns;
 	/* The last examination of the training thread; NULL: there was none. */
 	struct examination *examination;
-	/* Last examination of the data loader's workers: the worker that was blocked longest. */
+	/* The last examination of the data loader worker that was blocked longest; NULL: there was
+	 * none. */
 	struct examination *worker_examination;
 	struct rank_hang hang;
 	struct rank_fault fault;
@@ -610,8 +611,8 @@ void rank_collective(struct rank *r, const struct signal *s);
 /* Handles the creation of a communicator. Its rank and size become those of the process, unless
  * another source gave them. Of several communicators, the largest decides. */
 void rank_communicator(struct rank *r, const struct signal *s);
-/* Reports to the job how many collectives a silent process has entered. called: the process is in
- * one more collective now. */
+/* Reports to the job how many collectives a silent process has entered. called: the process has
+ * called one more collective and is still inside it. */
 void rank_collective_stands(struct rank *r, uint64_t now_ns, bool called);
 void rank_collective_archive(struct archive *a, struct rank_collectives *c);
 
@@ -655,14 +656,15 @@ void rank_hang_signal(struct rank *r, const struct signal *s);
 void rank_hang_seen(struct rank *r, const struct event *ev, const struct gp_probe *probe);
 /* Handles a record with the Python stack of a thread. Returns 0 or -ENOMEM. */
 int rank_hang_stack(struct rank *r, const struct event *ev);
-/* Takes what NCCL's RAS service says. */
+/* Handles a record with a claim of NCCL's RAS service about a hang. Returns 0 or -ENOMEM. */
 int rank_hang_claim(struct rank *r, const struct event *ev);
 void rank_hang_free(struct rank_hang *h);
 /* Checks whether the process hangs. Call once a second. */
 void rank_hang_tick(struct rank *r, uint64_t now_ns);
 /* Ends the current hang, if there is one. ended: the process has ended. */
 void rank_hang_close(struct rank *r, uint64_t now_ns, bool ended);
-/* Lets the silence of the process begin at now_ns, because it was not observed before. */
+/* Restarts the measurement of the process's silence at now_ns, because the process was not observed
+ * before now_ns. */
 void rank_hang_unsure(struct rank *r, uint64_t now_ns);
 /* Returns true when a hang overlaps the interval. */
 bool rank_hang_within(const struct rank *r, uint64_t from_ns, uint64_t to_ns);

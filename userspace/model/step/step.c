@@ -167,9 +167,9 @@ static void step_feed_zero_grad(struct step_finder *sf, struct step_thread *t,
 	t->hits.zero_grad++;
 }
 
-/* Returns true if backward passes of thread t count as marks. Rule E counts one thread only: on a
- * GPU the device thread runs nested passes of re-entrant checkpointing, which look like outer ones.
- * If the counted thread is silent for 10 seconds, t replaces it. */
+/* Returns true if backward passes of thread t count as marks. Only one thread counts (rule E of
+ * step.h): on a GPU the device thread runs nested passes of re-entrant checkpointing, which look
+ * like outer ones. If the counted thread is silent for 10 seconds, t replaces it. */
 static bool step_backward_elects(struct step_finder *sf, const struct step_thread *t)
 {
 	uint32_t i = (uint32_t)(t - sf->threads) + 1;

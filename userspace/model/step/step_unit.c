@@ -29,8 +29,8 @@
 #define LEAD_OPTIMIZERS 16
 /* After this many tokens, identities that do not recur are ignored. */
 #define NOISE_TOKENS (STEP_PERIOD + 8)
-/* Each optimizer is used for a few updates only (see unit_runs()) if the optimizer changes at least
- * RUN_CHANGES times, after RUN_TOKENS updates or more on average. */
+/* unit_runs() requires at least RUN_CHANGES changes from one optimizer to another, and RUN_TOKENS
+ * updates or more between two changes on average. */
 #define RUN_CHANGES 4
 #define RUN_TOKENS  2
 
@@ -225,8 +225,8 @@ bool unit_follow(const struct unit *u, const struct token *t, uint32_t count, st
 	return true;
 }
 
-/* Returns true if each optimizer is used for a few updates and then no more. The caller has found
- * that identities hardly ever recur after another one. */
+/* Returns true if the tokens are runs of one optimizer each: its updates follow each other, then
+ * the next optimizer takes over. The caller knows that identities hardly ever come back. */
 static bool unit_runs(const struct token *t, uint32_t n)
 {
 	uint32_t changes = 0;

@@ -17,7 +17,8 @@ static uint64_t ledger_scaled_ns(uint64_t ns, uint64_t factor)
 	return factor && ns > UINT64_MAX / factor ? UINT64_MAX : ns * factor;
 }
 
-/* Returns how much of the time from the last settled instant to to_ns is in no interval. */
+/* Returns how much of the time from settled_ns to to_ns belongs to no interval (evaluation,
+ * checkpoint...), and so is goodput. */
 static uint64_t ledger_unclaimed(const struct ledger *l, uint64_t to_ns)
 {
 	uint64_t at_ns = l->settled_ns, sum_ns = 0;
