@@ -55,7 +55,8 @@ static __always_inline struct gp_rate *gp_rate_now(const struct gp_at *at)
 	return rate;
 }
 
-/* Takes one record from the row's limit. Returns true if the limit is used up. */
+/* Counts one record against the row's limit. Returns true if the limit was already reached, so that
+ * the record must be dropped. */
 static __always_inline bool gp_rate_take(const struct gp_at *at, struct gp_rate *rate)
 {
 	if (rate->count < at->row->max_hz) {

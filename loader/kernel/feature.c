@@ -132,7 +132,8 @@ static int feature_test_kernel_read(void)
 	return 0;
 }
 
-/* Checks that a BPF file system is mounted, or can be mounted, by a private mount. */
+/* Checks that a BPF file system is mounted; otherwise tries to mount one that only this process
+ * sees. */
 static int feature_test_bpffs(void)
 {
 	struct statfs st;

@@ -19,7 +19,8 @@
 #define RING_CALL_BYTES (8u << 20)
 #define RING_LIFE_BYTES (256u << 10)
 #define RING_BYTES_MAX	(1u << 30)
-/* Size to which the descriptor table grows: enough until the first libraries are attached */
+/* Number of descriptors for which the table gets room at the start: enough until the first
+ * libraries are attached */
 #define DESCRIPTORS 255
 
 /* Rounds the size of a ring up to a power of two of whole pages. */

@@ -179,8 +179,8 @@ static int serve_identity_take(pid_t pid)
 	return serve_identity_keep();
 }
 
-/* Joins the user namespace of a process, owned by the user taken before: allow_other of FUSE is for
- * members of that namespace. */
+/* Joins the user namespace of a process, which belongs to the user of serve_identity_take(). FUSE
+ * with allow_other serves only members of the namespace in which it was mounted. */
 static int serve_identity_join(pid_t pid)
 {
 	int fd = proc_open("", pid, "ns/user", O_RDONLY), err;

@@ -230,8 +230,8 @@ static void completion_read_option(struct completion *c, const char *word)
 	}
 }
 
-/* Returns true if the command line of another program begins with this word. foreign: the command
- * accepts one. */
+/* Handles one word before the word to complete. Returns true if the command line of another program
+ * begins with it. foreign: the command accepts the command line of another program. */
 static bool completion_read_word(struct completion *c, const char *word, bool foreign)
 {
 	if (c->wants) {

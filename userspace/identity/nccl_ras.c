@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANKS_MAX 4  /* ranks that are named */
-#define DEPTH_MAX 12 /* of JSON; NCCL's has 7 */
+#define RANKS_MAX 4  /* limit of ranks whose numbers are kept */
+#define DEPTH_MAX 12 /* limit of nested JSON objects and arrays; NCCL's answer has 7 */
 #define HOST_MAX  46
 #define HASH_MAX  16
 
-/* Collectives, which all ranks of a communicator launch equally often; of other operations, such as
- * Send, they do not. The last one stands for all: NCCL 2.24 and 2.25 count them together. */
+/* Collectives, which all ranks of a communicator launch equally often; Send and other operations
+ * are not compared. NCCL 2.24 and 2.25 count all collectives together, as "collectives". */
 static const char *const ops[] = {"Broadcast",	   "Reduce",	"AllGather",
 				  "ReduceScatter", "AllReduce", "collectives"};
 #define OPS    (sizeof(ops) / sizeof(ops[0]))
@@ -35,7 +35,7 @@ struct ras_level {
 
 struct ras_comm {
 	char hash[HASH_MAX + 1];
-	bool own; /* the process that was asked is a member */
+	bool own; /* the process that gp-bpf asked is a member of the communicator */
 	bool dead;
 	struct ras_ranks missing;
 	struct {
@@ -44,11 +44,12 @@ struct ras_comm {
 	} op[OPS];
 };
 
-/* What is said of all communicators so far */
+/* Findings about all communicators that were read so far */
 struct ras_verdict {
 	uint32_t pid;
 	bool json;
-	struct ras_comm missing;   /* missing.n 0: no rank is missing */
+	/* lag: the communicator with the fewest late ranks; same: one without late ranks */
+	struct ras_comm missing;
 	struct ras_comm lag, same; /* communicator with the fewest late ranks; without any */
 	size_t lag_op, same_op;	   /* OPS: there is none */
 };
@@ -151,7 +152,8 @@ static bool ras_number(struct ras_text *t, uint64_t *ret)
 	return t->at > from;
 }
 
-/* Copies as many characters as are among those allowed; drops the text if any other follows. */
+/* Copies the text up to the first character that is not in `allowed`. If that character is not a
+ * space, sets out to "". */
 static void ras_copy(struct ras_text t, const char *allowed, char *out, size_t cap)
 {
 	size_t len = 0;
@@ -213,7 +215,7 @@ static void ras_level_name(struct ras_comm *c, size_t op, uint64_t count, const 
 		ras_ranks_name(&c->op[op].low.ranks, k);
 }
 
-/* Takes a communicator whose description has ended. */
+/* Adds a communicator to the verdict, after its last line or object was read. */
 static void ras_comm_end(struct ras_verdict *v, const struct ras_comm *c)
 {
 	bool same = !c->missing.n;
@@ -548,7 +550,7 @@ __attribute__((format(printf, 2, 3))) static void ras_say(struct ras_out *o, con
 		o->len = o->cap - 1;
 }
 
-/* "rank 1 (process 7 on 10.0.0.1)", "ranks 1, 2, 5, 6 and 3 more" */
+/* Writes a text like "rank 1 (process 7 on 10.0.0.1)" or "ranks 1, 2, 5, 6 and 3 more". */
 static void ras_say_ranks(struct ras_out *o, const struct ras_ranks *r)
 {
 	ras_say(o, "%s", r->n > 1 ? "ranks" : "rank");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nvml.c - calls functions of NVIDIA's library. Functions and constants are those of the "NVML API
- * Reference Guide" (docs.nvidia.com/deploy/nvml-api), with the numbers of its header nvml.h. Only
- * two structures are used, which consist of plain numbers, as arrays. */
+ * Reference Guide" (docs.nvidia.com/deploy/nvml-api), with the numbers of its header nvml.h. Two
+ * of its structures are needed; each consists of integers of one type, so arrays are passed
+ * instead. */
 #include "userspace/identity/nvml.h"
 
 #include <dlfcn.h>
@@ -117,8 +118,7 @@ static int nvml_start(char *why, size_t len)
 	}
 	nvml.count = 0;
 	for (unsigned i = 0; i < count && i < HELD_MAX; i++) {
-		/* a lost device keeps its index; NULL marks it, because nothing can be read from it
-		 */
+		/* a lost device keeps its index; its handle is NULL */
 		if (nvml.nvmlDeviceGetHandleByIndex_v2(i, &nvml.device[i]))
 			nvml.device[i] = NULL;
 		nvml.count++;

@@ -12,7 +12,7 @@
 #define MINOR_LAST    14
 #define DEBUG_COOKIE  "xdebugpy"
 #define DEBUG_WORDS   128 /* number of words of _Py_DebugOffsets that are read */
-#define DEBUG_VERSION 1	  /* words of it */
+#define DEBUG_VERSION 1	  /* index of the word with the version of Python */
 #define DEBUG_FREE    2
 #define OFFSET_MAX    (1u << 20)
 /* Index of the word of _Py_DebugOffsets that has the offset of

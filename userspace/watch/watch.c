@@ -252,8 +252,7 @@ static void watch_drain(struct watch *w)
 /* State of taking over from a predecessor (watch_resume()) */
 struct resuming {
 	struct watch *watch;
-	/* true: collect the unwatched processes that are still alive; false: those that have ended.
-	 */
+	/* true: collect the unwatched processes that still run; false: those that have ended. */
 	bool alive;
 	uint64_t last_ns;    /* time of the newest record on the tape */
 	struct table *known; /* pid -> pid: processes of the model whose identity is known */

@@ -20,25 +20,27 @@
 #define PACE_RANK_NS 100000000ull
 #define RANKS_MAX    100000u
 /* A process whose service cannot be asked is asked again after this time. */
-#define PAUSE_NS      60000000000ull
-#define LATE_NS	      (RAS_ANSWER_NS + 2000000000ull) /* then a request is given up */
+#define PAUSE_NS 60000000000ull
+/* a request is given up if it has no answer after this time */
+#define LATE_NS	      (RAS_ANSWER_NS + 2000000000ull)
 #define PROCESSES_MAX 4096
 
 struct ras_process {
-	uint32_t tick; /* last tick in which it was silent */
+	uint32_t tick; /* last tick in which the process was silent */
 	uint32_t world_size;
-	uint64_t next_ns; /* it is not asked before that */
+	uint64_t next_ns; /* earliest time (ns) of the next request about this process */
 };
 
 struct ras {
-	int fd; /* -1: there is no process that asks */
+	int fd; /* -1: there is no helper process to send requests */
 	pid_t server;
 	struct table *processes; /* by pid */
 	uint32_t tick;
-	bool waiting;	/* for the answer to a request: */
-	uint32_t id;	/* its number */
-	uint32_t pid;	/* about this process */
-	uint64_t since; /* sent at (ns) */
+	/* a request was sent and not answered yet; the next three members describe it */
+	bool waiting;
+	uint32_t id;	/* number of the request */
+	uint32_t pid;	/* process that the request is about */
+	uint64_t since; /* when the request was sent */
 	uint64_t next_ns;
 };
 
@@ -116,9 +118,9 @@ static void ras_take(struct ras *r, struct journal *j, uint64_t now_ns, struct r
 			  strerror(-a->result));
 		if (p)
 			p->next_ns = now_ns + PAUSE_NS;
-		/* Another process may have another service. */
+		/* Ask about another process at once: its job may have another service. */
 		r->next_ns = a->result == -ETIMEDOUT ? r->next_ns : now_ns;
-	} else if (a->result && p) { /* p: it has made no progress since */
+	} else if (a->result && p) { /* p: the process has still made no progress */
 		ras_record(r, j, a);
 	}
 }

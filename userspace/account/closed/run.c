@@ -238,8 +238,8 @@ static int closed_late(struct closed *c, struct closed_run *run, const struct cl
 	return 0;
 }
 
-/* Handles a step number that is not above the run's last one: a repetition, or a rewind in
- * place. */
+/* Handles a step number that is not above the run's last one: the step was logged again, or the job
+ * went back to an earlier step without a job_start. */
 static int closed_again(struct closed *c, struct closed_run *run, const struct closed_step *s)
 {
 	size_t i = closed_find(c, run, s->number);

@@ -90,16 +90,16 @@ static void library_watch_report(const struct library_watch *w, const struct lib
 				  library_memory_open_names(&c->open_waits) + c->reopened;
 }
 
-/* The state that a calculator of the goodput library keeps between questions. If no records were
- * added since the last question, the library repeats its answer, although a new calculation would
- * give another one. */
+/* The state that a calculator of the goodput library keeps between queries. If no records were
+ * added since the last query, the library repeats its answer, although a new calculation would give
+ * another one. */
 struct memory {
 	struct library_raw good; /* the last answer without an error */
 	bool has_good;
-	uint64_t disruptions;	 /* number of disruptions in the last calculation */
-	uint64_t records, steps; /* numbers of all records and of steps at the last question */
+	uint64_t disruptions; /* number of disruptions in the last calculation */
 	/* number of all records, and of steps, when the last query was answered */
-	struct goodput_part step;
+	uint64_t records, steps;
+	struct goodput_part step; /* ideal step and deviation of the last answer that had them */
 };
 
 struct window {
@@ -239,8 +239,8 @@ static int library_keep_good(struct memory *m, const struct library_raw *raw,
 	return 0;
 }
 
-/* Computes the answer that the library's calculator would give at now_us, with the records of c and
- * the state m from earlier questions. */
+/* Computes the answer that the library's calculator would give at now_us, from the records of c and
+ * the state m that earlier queries left. */
 static int library_memory_ask(struct memory *m, const struct library_calc *c,
 			      const struct goodput_query *q, int64_t now_us,
 			      struct goodput_part *ret, struct goodput_step_time **ret_deviations,

@@ -26,8 +26,8 @@ struct goodput_done { /* the steps between two step records */
 	uint64_t count;
 };
 
-/* A run lasts from a job_start to the last sign of life before the next job_start. A rewind in
- * place does not end the run. */
+/* A run lasts from a job_start to the last sign of life before the next job_start. It also
+ * continues when the job goes back to an earlier step without a job_start. */
 struct goodput_run {
 	int64_t from_us, until_us; /* runs do not overlap */
 	/* Last completed step that was not repeated by a later run; 0: none. */

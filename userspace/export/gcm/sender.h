@@ -44,9 +44,9 @@ struct sender_options {
 
 /* Reasons why points are dropped, which are counted separately. */
 #define SENDER_DROPS(X)                                                                            \
-	X(older) /* replaced by a newer point of the series; for a counter, only in a backlog */   \
+	X(older)       /* the service already has a later point of the series */                   \
 	X(frequent)    /* too soon after the previous point of the series */                       \
-	X(superseded)  /* replaced by a newer point of the series (a counter: in a backlog) */     \
+	X(superseded)  /* replaced by a newer point; a cumulative one only in a backlog */         \
 	X(aged)	       /* older than the service accepts, or than SENDER_KEEP_S */                 \
 	X(room)	       /* the queue on disk was full or could not be written */                    \
 	X(invalid)     /* refused for another reason (400), or not valid and so not sent */        \

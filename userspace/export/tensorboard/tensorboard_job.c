@@ -204,8 +204,8 @@ static void tb_job_put_deviation(struct tb_jobs *j, const char *run, const struc
 	tb_job_put_step(j, run, s, DEVIATION, fabs((double)s->ns - (double)ideal_ns) / NS_PER_S);
 }
 
-/* Writes the held steps of ranks whose ideal step time is in the snapshot. Drops those of ended
- * ranks without one. */
+/* Writes the held steps of ranks whose ideal step time is in the snapshot. Drops the held steps of
+ * ranks that ended without an ideal step time. */
 static void tb_job_put_held(struct tb_jobs *j)
 {
 	const struct tb_rank *r;

@@ -10,14 +10,16 @@
 
 /* Positions of tracks. Each job has ORDER_OF_JOB of them: for its own track, its ranks, and last
  * its processes without a rank. */
-#define ORDER_OF_JOB	100000
-#define ORDER_UNRANKED	(ORDER_OF_JOB - 1)
-#define NUMBER_ROOM	0xfffff0u /* limit of track numbers, which viewers display */
+#define ORDER_OF_JOB   100000
+#define ORDER_UNRANKED (ORDER_OF_JOB - 1)
+/* number of different track numbers; viewers display these numbers */
+#define NUMBER_ROOM	0xfffff0u
 #define PROCESSES_MAX	(4 * TRACKS_MAX)
 #define FORGET_CHECK_NS 60000000000ull /* time between searches for unused tracks */
-#define HASH_JOB	1	       /* kinds of tracks, hashed so that their keys differ */
-#define HASH_RANK	2
-#define HASH_PROCESS	3
+/* kinds of tracks; part of their hash, so that keys of different kinds differ */
+#define HASH_JOB     1
+#define HASH_RANK    2
+#define HASH_PROCESS 3
 
 struct trace_tracks {
 	struct table *by_key;  /* all tracks, by hash of their identity */

@@ -28,7 +28,7 @@ struct job_time {
 	uint64_t skip_ns; /* part of the reference's ledger that past_ns already contains */
 	uint64_t base_steps, base_gross_ns;
 	uint64_t steps, gross_ns, wasted_ns;
-	/* BUCKET_CUSTOM of past_ns and of base_ns, divided by the number of the event's type. */
+	/* the part of past_ns and base_ns in BUCKET_CUSTOM, by the number of the event's type */
 	uint64_t past_types_ns[LEDGER_TYPES], base_types_ns[LEDGER_TYPES];
 };
 
@@ -38,8 +38,8 @@ struct job_work {
 	uint64_t timed_ns;
 	double excluded; /* sum of the excluded shares of the steps that were not lost */
 	double past_ns[BUCKET_COUNT]; /* accelerator time of ranks that have left, and of outages */
-	/* Number of ranks of this run that have left, of their accelerators, and of accelerators in
-	 * the previous run. */
+	/* Of this run: number of ranks that have left, and of their accelerators. Number of
+	 * accelerators in the previous run. */
 	uint32_t run_ranks, run_accelerators, before_accelerators;
 	uint64_t left_ns; /* time at which the last rank left */
 	/* Operations of a step of those ranks that have left, number of ranks whose operations were
@@ -52,7 +52,7 @@ struct job_work {
 /* Progress of the job in one checkpoint. */
 struct job_point {
 	uint64_t step, goodput_ns;
-	double excluded; /* sum of excluded shares at that step, as in struct job_work */
+	double excluded; /* sum of excluded shares of the steps up to this one */
 	uint32_t run;
 };
 
@@ -91,8 +91,8 @@ struct job {
 	/* The finished part of the job's time, by bucket, for windows; NULL: none, or no memory. */
 	struct window *window;
 	struct window_edge ref_edge;
-	/* This rank became the reference during the run. ref_edge: contents of its window before
-	 * that. */
+	/* This rank became the reference during the run. ref_edge: contents of the rank's window at
+	 * that time. */
 	bool ref_midway;
 	struct job_time time;
 	struct job_work work;
@@ -115,7 +115,7 @@ struct job {
 	uint32_t carried_runs;
 	uint64_t carried_disruptions; /* part of ndisruptions that happened on other nodes */
 	bool joins; /* a history came from another node, and no process has joined since */
-	/* Comparison of the steps of the run's ranks; NULL: there is only one. */
+	/* Comparison of the steps of the run's ranks; NULL: the run has only one rank. */
 	struct straggler *straggler;
 	struct job_places *places; /* NULL: none yet */
 	struct job_lines *lines;   /* NULL: none yet */
@@ -153,7 +153,7 @@ void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns
 /* Returns true if this node has to report the job. */
 bool job_reported_here(const struct job *j);
 
-/* defined in job_work.c; call these before the event changes the job */
+/* Called when rank m begins another run. */
 /* Called when another run begins, with rank m. */
 void job_work_begin(struct job *j, const struct job_member *m);
 /* Counts a step of the reference. timed: the duration of the step is certain. */
@@ -182,7 +182,7 @@ int jobs_get(struct model_env *env, uint64_t key, const char *name, const char *
 int jobs_named(struct model_env *env, const char *name, const char *uid, struct job **ret);
 /* Removes the former name with index `at`. */
 void job_former_drop(struct job *j, uint32_t at);
-/* Removes the key from the former names of all jobs, because a job has it now. */
+/* Removes the key from the former names of all jobs, because a job has it as its present key. */
 void job_former_names_take(struct jobs *js, uint64_t key);
 /* Returns the newest checkpoint with a step of at most `step`, or NULL. */
 const struct job_point *job_point_of(const struct job *j, uint64_t step);

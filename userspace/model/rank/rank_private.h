@@ -108,9 +108,9 @@ struct rank_done { /* a finished step, kept to find the last step that a checkpo
 	uint64_t goodput_ns;
 };
 
-/* Causes of a slowdown are found by a comparison with the time RANK_USUAL_NS before its onset, less
- * the last RANK_ONSET_NS, as the onset is not known exactly. Shares of the present are those of the
- * last RANK_USUAL_NS. */
+/* The causes of a slowdown are found by comparing the last RANK_USUAL_NS with the time before the
+ * slowdown: from RANK_USUAL_NS to RANK_ONSET_NS before its onset, because the onset is not known
+ * exactly. */
 #define RANK_USUAL_NS 60000000000ull
 #define RANK_ONSET_NS 1000000000ull
 
@@ -628,7 +628,7 @@ void rank_unsent_collectives(struct rank *r);
 void rank_unsent_step(struct rank *r, struct rank_loop *lp, struct fact_step *fs);
 
 /* rank_suspend.c */
-/* Ends a suspension, because a call from from_ns to now_ns gave the device state back. */
+/* Ends a suspension: a call that lasted from from_ns to now_ns restored the device state. */
 void rank_resume(struct rank *r, uint64_t from_ns, uint64_t now_ns);
 void rank_suspend_tick(struct rank *r, uint64_t now_ns);
 

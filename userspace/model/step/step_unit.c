@@ -19,8 +19,8 @@
 /* A loop is plain if the same token occurs this often in a row. A longer period must occur twice
  * and begin a third time. */
 #define PLAIN_TOKENS 3
-/* If this many equal tokens occur in a row, the loop is plain from the first of them on: no period
- * of up to STEP_PERIOD tokens could include different, earlier ones. */
+/* If this many equal tokens occur in a row, the loop is plain from the first of these tokens on: a
+ * period is at most STEP_PERIOD tokens long, so it cannot contain an older, different token. */
 #define SUFFIX_TOKENS (STEP_PERIOD + 1)
 /* Percentage of the tokens that must fit a period, if none fits all tokens. */
 #define FIT_PERCENT 98

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* deviation.h - step-time statistics, computed online in bounded memory: count, mean, quantiles,
- * ideal step, deviation, jitter.
- *
- * Pure. 10 KiB for the last times and a quarter of a KiB for each power of two that had times, so
- * 28 KiB at most. Times in ns. */
+ * ideal step, deviation, jitter. Pure; times in ns. Uses 28 KiB at most: 10 KiB for the last times,
+ * and 256 bytes for each range [2^k, 2^(k+1)) with a time. */
 #ifndef MODEL_DEVIATION_H
 #define MODEL_DEVIATION_H
 
@@ -31,8 +29,8 @@ struct deviation_view {
 	uint64_t min_ns, max_ns, last_ns;
 	/* Quantiles of all steps. Beyond the first 1024 steps the relative error is at most 1 %. */
 	uint64_t p50_ns, p95_ns, p99_ns;
-	/* Mean of those of the last 1024 times that are at most the median + 3 MAD (unscaled); 0
-	 * with less than 3 steps. */
+	/* Mean of the last 1024 times without those above the median + 3 MAD (not multiplied by
+	 * 1.4826); 0 with less than 3 steps. */
 	uint64_t ideal_ns;
 	uint64_t mad_ns;
 	double deviation_ns; /* mean of |time - ideal| of the last 128 steps */

@@ -41,8 +41,8 @@ struct input_sums {
 	/* time that the thread waited for input, in seconds for which there are figures */
 	uint64_t wait_ns;
 	uint64_t ns[INPUT_REASONS]; /* the sum is wait_ns */
-	/* Sums over the seconds, of a figure times the wait in us: divided by wait_ns / 1000 they
-	 * are means. CPUs and shares of a CPU are in hundredths. */
+	/* For each figure: sum over the seconds of figure * (wait in us). The mean is the sum
+	 * divided by wait_ns / 1000. CPUs and shares of a CPU are in hundredths. */
 	uint64_t workers, busy, cores, idle;
 	uint64_t top_cpu; /* share of the busiest worker */
 	uint64_t all_cpu; /* sum of the shares of all workers */
