@@ -64,6 +64,16 @@ slow_by() { # cause least-share
 	jq -c 'select(.type == "health")' "$T/again" | cmp - "$T/health"
 }
 
+@test "one long step, as a real-time program has its CPU: CPU contention" {
+	start_steps
+	timeout 0.7 taskset -c 1 chrt -f 50 sh -c 'while :; do :; done' || :
+	sleep 22
+	end_steps
+	cat "$T/health"
+	run -0 --separate-stderr "$GP_BPF" replay "$T/tape"
+	grep -E "took [5-9][0-9]{2} ms more: [0-9]+ % waits for a CPU on which other threads run" <<<"$output" || { echo "$output" >&2; return 1; }
+}
+
 @test "a quota of its control group: CPU quota" {
 	local top=/sys/fs/cgroup limit=cpu.max quota="30000 100000"
 	if [ -e "$top/cpu/cpu.cfs_quota_us" ]; then # version 1

@@ -221,6 +221,25 @@ static void uneven_steps(void **state)
 	is(&f, VERDICT_uneven, "4.0 times the median, and 9 %");
 }
 
+static void long_steps(void **state)
+{
+	struct verdict_facts f = steady();
+
+	(void)state;
+	f.long_rank = -1;
+	f.long_steps = (struct long_steps_view){
+		.count = 3,
+		.lost_ns = 60 * S,
+		.ns = {[TIME_CAUSE_disk] = 45 * S, [TIME_CAUSE_unknown] = 15 * S}};
+	is(&f, VERDICT_uneven, "3 steps of more than twice the p99 cost 6 % of the time");
+	assert_string_equal(
+		found.of[0].evidence,
+		"3 steps of more than twice the p99 took 1 m 00 s longer than usual: 75 % "
+		"waits for block I/O or a file, 25 % unexplained");
+	f.long_steps.lost_ns = 30 * S; /* 3 % of the time */
+	assert_int_equal(first(&f)->kind, VERDICT_steady);
+}
+
 static void lacks(void **state)
 {
 	static const struct {
@@ -336,6 +355,7 @@ int main(void)
 		cmocka_unit_test(blocked),
 		cmocka_unit_test(stragglers),
 		cmocka_unit_test(uneven_steps),
+		cmocka_unit_test(long_steps),
 		cmocka_unit_test(everything_at_once),
 	};
 

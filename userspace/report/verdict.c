@@ -305,19 +305,43 @@ static void verdict_bucket(struct verdicts *v, const struct verdict_facts *f,
 	verdict_next(one, next);
 }
 
+/* Adds what explains the long steps to the evidence of a verdict. */
+static void verdict_long_steps(struct verdict *v, const struct verdict_facts *f)
+{
+	struct time_causes causes = {.lost_ns = f->long_steps.lost_ns};
+	char why[sizeof(v->evidence) / 2], took[WORD_MAX], rank[WORD_MAX];
+
+	memcpy(causes.ns, f->long_steps.ns, sizeof(causes.ns));
+	if (!*time_causes_text(why, sizeof(why), &causes))
+		return;
+	snprintf(v->evidence, sizeof(v->evidence),
+		 "%s%llu steps of more than twice the p99 took %s longer than usual: %s",
+		 verdict_rank(rank, f->long_rank), (unsigned long long)f->long_steps.count,
+		 clock_duration(took, sizeof(took), f->long_steps.lost_ns), why);
+}
+
 static void verdict_uneven(struct verdicts *v, const struct verdict_facts *f)
 {
 	double lost = f->mean_ns > 0 ? 1 - (double)f->p50_ns / f->mean_ns : 0;
+	double single = SHARE(f, f->long_steps.lost_ns);
 	struct verdict *one;
 
-	if (!f->p50_ns || (double)f->p99_ns < UNEVEN_RATIO * (double)f->p50_ns || lost < COST_MIN)
+	if (f->p50_ns && (double)f->p99_ns >= UNEVEN_RATIO * (double)f->p50_ns &&
+	    lost >= COST_MIN) {
+		one = verdict_add(v, VERDICT_uneven, lost * SHARE(f, f->ns[BUCKET_GOODPUT]));
+		snprintf(one->text, sizeof(one->text),
+			 "the slowest 1 %% of the steps take %.1f times the median, and %.0f %% of "
+			 "the step time is above it",
+			 (double)f->p99_ns / (double)f->p50_ns, PERCENT(lost));
+	} else if (single >= COST_MIN) {
+		one = verdict_add(v, VERDICT_uneven, single);
+		snprintf(one->text, sizeof(one->text),
+			 "%llu steps of more than twice the p99 cost %.0f %% of the time",
+			 (unsigned long long)f->long_steps.count, PERCENT(single));
+	} else {
 		return;
-	one = verdict_add(v, VERDICT_uneven, lost * SHARE(f, f->ns[BUCKET_GOODPUT]));
-	snprintf(
-		one->text, sizeof(one->text),
-		"the slowest 1 %% of the steps take %.1f times the median, and %.0f %% of the step "
-		"time is above it",
-		(double)f->p99_ns / (double)f->p50_ns, PERCENT(lost));
+	}
+	verdict_long_steps(one, f);
 	verdict_next(one, "the trace (-e trace) shows which part of the long steps grows");
 }
 

@@ -83,7 +83,10 @@ struct verdict_facts {
 		char text[200]; /* "waits for a file (/data/shard-3)" */
 	} blocked;
 	char worker[256]; /* text like blocked.text for a worker of the data loader; "": unknown */
-	struct {	  /* a slowdown that has not ended */
+	/* single long steps, of the rank that lost most by them; -1: there is one rank */
+	struct long_steps_view long_steps;
+	int long_rank;
+	struct { /* a slowdown that has not ended */
 		bool now;
 		int rank;
 		uint64_t since_step, before_ns, after_ns;

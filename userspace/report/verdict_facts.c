@@ -167,6 +167,10 @@ static void verdict_facts_trouble(struct verdict_facts *f, const struct snapshot
 		return;
 	verdict_facts_lack(f, r, verdict_facts_examined(s, r), rank);
 	verdict_facts_blocked(f, verdict_facts_examined(s, r), rank);
+	if (r->long_steps.lost_ns > f->long_steps.lost_ns) {
+		f->long_steps = r->long_steps;
+		f->long_rank = rank;
+	}
 	/* If several ranks hang, report the one that has been silent for longest, as it may be the
 	 * cause. */
 	if (r->hang.hung && (!f->hang.now || for_ns > f->hang.for_ns)) {

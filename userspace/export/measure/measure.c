@@ -147,6 +147,12 @@ static void measure_rank_causes(struct measure_put *m)
 		measure_count_of(m, time_cause_name[i], m->rank->cause_ns[i]);
 }
 
+static void measure_rank_long_steps(struct measure_put *m)
+{
+	for (int i = 0; i < TIME_CAUSE_COUNT; i++)
+		measure_count_of(m, time_cause_name[i], m->rank->long_steps.ns[i]);
+}
+
 static void measure_rank_hung(struct measure_put *m)
 {
 	const struct rank_view *r = m->rank;
@@ -424,6 +430,17 @@ static const struct measure measures[] = {
 	 .rule = MEASURE_LABEL_SPARSE,
 	 .help = "Time that lasting slowdowns cost a rank, by cause; unknown: no cause explains it.",
 	 .put = measure_rank_causes},
+	{.id = "rank.long_step_causes",
+	 .prometheus = "gpbpf_rank_long_step_seconds_total",
+	 .owner = MEASURE_RANK,
+	 .type = MEASURE_NS,
+	 .counter = true,
+	 .unit = SECONDS,
+	 .label = "cause",
+	 .label_help = "As in gpbpf_rank_cause_seconds_total.",
+	 .rule = MEASURE_LABEL_SPARSE,
+	 .help = "Time that single steps of more than twice the p99 took beyond the ideal step while the loop was not slow, by cause.",
+	 .put = measure_rank_long_steps},
 	{.id = "rank.straggler",
 	 .prometheus = "gpbpf_straggler",
 	 .gcm = "rank/straggler",

@@ -332,6 +332,7 @@ static const struct metric_family rank_families[] = {
 	{"gpbpf_hang_seconds_total", COUNTER, OF_RANK,
 	 "Time in hangs, each from its first instant.", .rank = rank_hang_time},
 	MEASURED("gpbpf_rank_cause_seconds_total"),
+	MEASURED("gpbpf_rank_long_step_seconds_total"),
 	MEASURED("gpbpf_overhead_seconds_total"),
 };
 const struct metric_family_list page_rank_families = FAMILY_LIST(rank_families);

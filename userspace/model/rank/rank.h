@@ -86,6 +86,13 @@ struct straggle_view { /* state of a rank as straggler: other ranks wait for it,
 	char phase[16]; /* phase that makes the rank slow; "": unknown */
 };
 
+/* Single long steps of a rank: those that took more than twice the p99 while their loop was not
+ * slow. */
+struct long_steps_view {
+	uint64_t count, lost_ns;       /* lost_ns: time that they took beyond the ideal step */
+	uint64_t ns[TIME_CAUSE_COUNT]; /* part of lost_ns that each cause explains; sum: lost_ns */
+};
+
 struct rank_view { /* a process that runs or ran a training loop, or that the user named */
 	uint32_t pid;
 	/* start of the process's program if that was seen, otherwise start of the process */
@@ -120,6 +127,7 @@ struct rank_view { /* a process that runs or ran a training loop, or that the us
 	uint64_t faults[FAULT_COUNT];
 	uint64_t checkpoints, restores, checkpoint_save_ns;
 	uint64_t cause_ns[TIME_CAUSE_COUNT]; /* lost to slowdowns */
+	struct long_steps_view long_steps;
 	/* Waits for the data loader, since the process began. */
 	struct input_sums input;
 	/* Share of the last minute's step time that is in no phase; 0: none, or unknown.

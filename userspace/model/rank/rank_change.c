@@ -270,8 +270,10 @@ void rank_change(struct rank *r, struct rank_loop *lp, const struct fact_step *f
 	if (event == CHANGE_NONE)
 		return;
 	change_view(lp->change, &v);
-	if (event == CHANGE_SLOWER)
+	if (event == CHANGE_SLOWER) {
 		change_begin(r, lp, &v);
+		rank_long_drop(r, v.onset_ns);
+	}
 	if (!lp->slow) /* no memory for the slowdown, so its cost is unknown */
 		return;
 	change_causes(r, lp->slow, &v, now_ns);

@@ -57,6 +57,7 @@ void rank_free(struct rank *r)
 	resource_free(r->resource);
 	input_waits_free(r->input);
 	rank_lines_free(r->lines);
+	rank_long_free(r->long_steps);
 	device_clock_free(r->device);
 	rank_work_free(r->work);
 	free(r->examination);

@@ -259,6 +259,8 @@ void rank_step(struct rank *r, const struct step *s)
 	if (r->wrote_ns)
 		rank_files_step(r, done.from_ns, done.number);
 	rank_loop_slow(r, lp, &fs.step, ns);
+	if (timed)
+		rank_long_step(r, lp, &fs.step, ns);
 	if (timed &&
 	    (deviation_add(lp->time, ns) || recent_add(lp->recent_times, fs.step.end_ns, ns)))
 		r->error = -ENOMEM;

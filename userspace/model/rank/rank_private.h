@@ -368,6 +368,7 @@ struct rank {
 	/* The last examination of the data loader worker that was blocked longest; NULL: there was
 	 * none. */
 	struct examination *worker_examination;
+	struct rank_long *long_steps; /* NULL: there was none */
 	struct rank_hang hang;
 	struct rank_fault fault;
 	struct straggle_view straggle;
@@ -522,6 +523,17 @@ struct rank_lines;
 /* Handles a sample of the Python line of a thread. Returns 0 or -ENOMEM. */
 int rank_line(struct rank *r, const struct event *ev);
 void rank_lines_free(struct rank_lines *ls); /* NULL is allowed */
+
+/* ---- rank_long.c ---- */
+/* Notes a step of ns if it is long. Call it before the step is added to lp->time. */
+void rank_long_step(struct rank *r, const struct rank_loop *lp, const struct step *s, uint64_t ns);
+/* Finds the causes of the long steps that ended some seconds ago. */
+void rank_long_tick(struct rank *r, uint64_t now_ns);
+/* Forgets the long steps since onset_ns that were not judged yet: they belong to a slowdown. */
+void rank_long_drop(struct rank *r, uint64_t onset_ns);
+void rank_long_view(const struct rank *r, struct long_steps_view *ret);
+void rank_long_archive(struct archive *a, struct rank_long **at);
+void rank_long_free(struct rank_long *l); /* NULL is allowed */
 /* Handles a finished step. */
 void rank_line_step(struct rank *r, const struct fact_step *fs);
 /* Sums the samples of Python lines in the minute before a slowdown. */

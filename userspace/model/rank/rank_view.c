@@ -141,6 +141,7 @@ int rank_view(const struct rank *r, uint64_t now_ns, bool figures, struct rank_v
 	ret->straggle = r->straggle;
 	memcpy(ret->faults, r->fault.count, sizeof(ret->faults));
 	memcpy(ret->cause_ns, r->cause_ns, sizeof(ret->cause_ns));
+	rank_long_view(r, &ret->long_steps);
 	if (r->input)
 		input_waits_total(r->input, &ret->input);
 	overhead_view(&r->overhead, &ret->overhead);
