@@ -46,7 +46,7 @@
 #define GP_KEEP 8
 /* size of the text of a gp_carry: the history of a job for another node */
 #define GP_CARRY_MAX   1216
-#define GP_RAS_MAX     200 /* size of a text about NCCL's RAS service, with its NUL */
+#define GP_RAS_MAX     200 /* size of a text from NCCL's RAS service, with its NUL */
 #define GP_STACK_MAX   200 /* size of a stack as text, with its NUL */
 #define GP_RANGE_DEPTH 64  /* maximum nesting depth of ranges on a thread */
 
