@@ -290,7 +290,7 @@ int loader_rings(const struct loader *l, const struct loader_ring **ret)
 }
 
 /* Returns false also for an exiting process: its exit may already have been reported, some time
- * before it is a zombie, so it must not be watched any more. */
+ * before it becomes a zombie, so it must not be watched any more. */
 static bool loader_process_alive(pid_t pid)
 {
 	struct proc_stat s;

@@ -66,7 +66,8 @@ struct follows {
 	int seconds;
 };
 
-/* Returns false when rows of another folder have replaced the rows that are followed. */
+/* Fills *s for a row with `follow`. Returns false if a row or capture that it names does not exist,
+ * because rows of another folder have replaced it. */
 static bool follow_source_fill(struct source *s, const struct probe_table *probes, size_t row)
 {
 	const struct probe_row *r = probe_table_row(probes, row);
@@ -155,8 +156,8 @@ static void follow_value_had(struct follows *f, pid_t pid, uint64_t value)
 		t->had[t->at++ % HAD_MAX] = value;
 }
 
-/* Returns true if the process has recently passed this value to the joined probe. Forgets the
- * value, as another object may get the same one later. */
+/* Returns true if the process recently passed this value to the probe `join_with`. Forgets the
+ * value, because another object may get the same address later. */
 static bool follow_value_joins(struct follows *f, pid_t pid, uint64_t value)
 {
 	struct follow_process *t = table_get(f->processes, (uint64_t)pid);
@@ -441,8 +442,8 @@ void follows_second(struct libraries *ls)
 {
 	uint64_t pid;
 
-	/* Forget processes here and not at their exit, as their last records may be read after
-	 * it. */
+	/* Forget processes here, not at their exit: their last records may be read after the
+	 * exit. */
 	for (size_t i = 0; table_next(ls->follows->processes, &i, &pid);)
 		if (kill((pid_t)pid, 0) && errno == ESRCH)
 			follows_forget(ls->follows, (pid_t)pid);

@@ -78,7 +78,7 @@ struct probe_row {
 	bool anonymous; /* beginning of a range without a name */
 	bool wake;	/* user space reads the records of this row at once */
 	bool linked;	/* also searched in programs that the library may be linked into */
-	bool pair;	/* a collective of two ranks only */
+	bool pair;	/* a transfer between two ranks only (send, receive) */
 	/* The first capture is an executable of XLA, in whose memory the program's name is. */
 	bool object;
 	bool between_ranks; /* the library of the row connects ranks with each other */
@@ -118,7 +118,7 @@ const struct probe_row *probe_table_row(const struct probe_table *t, size_t i);
 /* Returns the index of the row with this hash; the number of rows if there is none. */
 size_t probe_table_index(const struct probe_table *t, uint32_t hash);
 
-/* Return codes of calls, with their names and runtimes: number of codes, and code i. */
+/* Return the number of return codes that the probe files describe, and the code with index i. */
 size_t probe_table_codes(const struct probe_table *t);
 const struct gp_code *probe_table_code(const struct probe_table *t, size_t i);
 
@@ -150,8 +150,8 @@ void probe_row_record(const struct probe_row *row, struct gp_probe *ret);
 /* Fills *ret with the formula of a row that has one. */
 void probe_row_formula(const struct probe_row *row, struct gp_formula *ret);
 /* Writes the indexes of the rows for a file of this name (without folder) to rows. Returns their
- * number; 0 for files that every process maps. Rows that follow another row are for no file until
- * that row reports an address. */
+ * number; 0 for files that every process maps. Rows with `follow` are not included, because their
+ * file is unknown until an address is reported. */
 size_t probe_rows_for(const struct probe_table *probes, const char *name, size_t rows[GP_ROWS_MAX]);
 
 #endif

@@ -102,7 +102,7 @@ static bool export_worker_work(struct export_worker *w, uint64_t deadline_ns, bo
 	return done;
 }
 
-/* Waits for a snapshot or the end. Called and returns with the lock held. */
+/* Waits until a snapshot arrives or gp-bpf begins to end. Called and returns with the lock held. */
 static void export_worker_await(struct export_worker *w)
 {
 	export_worker_asked(w);

@@ -37,7 +37,7 @@ struct http_auth {
 	uint32_t wrong[AUTH_BLAMES]; /* counters of wrong passwords, see http_auth_wrong_of() */
 	uint64_t halved_ns;
 	unsigned char key[HTTP_AUTH_DIGEST]; /* random; for digests and the choice of counters */
-	struct crypt_data crypt;	     /* used by the thread only */
+	struct crypt_data crypt;	     /* used only by the thread that checks passwords */
 };
 
 /* Checks a password. crypt_r() only computes the hash, which is compared here in constant time. */
@@ -324,7 +324,7 @@ void http_auth_stop(struct http_auth *a)
 	a->first = NULL;
 	http_auth_answer_all(left, HTTP_AUTH_BUSY);
 	worker_unlock(&a->thread);
-	worker_join(&a->thread); /* waits until the password that is being checked is done */
+	worker_join(&a->thread); /* waits until the check in progress has ended */
 }
 
 void http_auth_close(struct http_auth *a)

@@ -162,7 +162,7 @@ static int place_ask_pods(const struct place_facts *facts, const struct pods *po
 	return err;
 }
 
-/* Adds facts from the environment. The index of a pod counts within its Job. A JobSet may have
+/* Adds facts from the environment. The pod's index is its number within its Job. A JobSet may have
  * several Jobs, so for a JobSet the labels of the pod decide whether the index is a rank. */
 static void place_environment_says(struct gp_place *p, const struct environment *env, bool set)
 {

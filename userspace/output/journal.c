@@ -36,7 +36,7 @@ struct journal {
 	 * reported yet. */
 	uint64_t unkept;
 	struct buffer own; /* records made by this process that wait for journal_flush() */
-	uint64_t clock_ns; /* time of the last record of the wall clock */
+	uint64_t clock_ns; /* time (ns) at which the wall clock was last recorded */
 	int64_t clock_offset_ns;
 	bool stopped;
 	int error;

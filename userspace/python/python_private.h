@@ -30,9 +30,9 @@ bool python_memory_read(void *ctx, const struct python_range *ranges, size_t n);
 
 /* Formats of line tables */
 enum python_lines {
-	PYTHON_LNOTAB,	  /* 3.8, 3.9: Objects/lnotab_notes.txt */
-	PYTHON_LINETABLE, /* 3.10: Objects/lnotab_notes.txt of 3.10 */
-	PYTHON_LOCATIONS, /* from 3.11 on: Objects/locations.md */
+	PYTHON_LNOTAB,	  /* Python 3.8 and 3.9; described in Objects/lnotab_notes.txt */
+	PYTHON_LINETABLE, /* Python 3.10; described in its Objects/lnotab_notes.txt */
+	PYTHON_LOCATIONS, /* Python 3.11 and later; described in Objects/locations.md */
 };
 
 struct python_offsets { /* offsets in bytes, from the beginning of the structure in the name */

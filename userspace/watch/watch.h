@@ -32,7 +32,7 @@ struct watch_config {
 	char **argv;
 };
 
-/* Prepares the kernel side, the rings, the journal and everything else between them and out
+/* Sets up a watch: prepares the kernel side, the rings and the journal, which passes records to out
  * (borrowed). If the state directory has the state of a predecessor, takes over from it. Returns 0
  * or -errno, after logging the reason except for -ENOMEM. -EPERM, -ENOSYS and -EOPNOTSUPP mean that
  * the kernel or a privilege is insufficient (exit code 3). */

@@ -21,7 +21,6 @@
  * again. */
 #define FAULTS_MAX 32
 
-/* Reader of the kernel's log */
 struct watch_log {
 	struct loop *loop;
 	struct journal *journal;

@@ -257,8 +257,9 @@ static bool request_conclude(struct sender *s, const struct answer *a, const str
 	return !s->pace_ms;
 }
 
-/* Handles a request without a token. -EAGAIN: the request's points are kept for a retry; other
- * errors: they are dropped. Returns true if the next request may be tried. */
+/* Handles a request for which no access token was obtained. err -EAGAIN: the request's points are
+ * kept for a retry; other errors: they are dropped. Returns true if the next request may be
+ * tried. */
 static bool sender_request_without_token(struct sender *s, struct batch *p, const uint32_t *item,
 					 uint32_t n, int err, const char *why)
 {

@@ -32,7 +32,8 @@ struct tensorboard {
 	struct tb_step *drained; /* second buffer, which is swapped with the queue */
 	uint32_t drained_cap;
 	uint64_t interval_ns;
-	bool resume; /* facts that a predecessor reported may be missing in the files */
+	bool resume; /* write facts that a predecessor reported, too: they may be missing in the
+			files */
 	struct export_worker *worker; /* NULL in a replay */
 	uint64_t due_ns;	      /* replay: time of the next snapshot */
 	pthread_mutex_t lock;	      /* protects all members below */

@@ -296,8 +296,8 @@ const struct checkpoint *checkpoints_renamed(struct checkpoints *c, uint32_t pid
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Returns true if the span selects the checkpoint. Files of a folder may be written by several
- * threads, some of them before the span began. */
+/* Returns true if the process wrote the checkpoint in the span. Files of a folder may be written by
+ * several threads, some of them before the span began. */
 static bool checkpoint_span_holds(const struct checkpoint_span *s, const struct checkpoint *k)
 {
 	if (k->pid != s->pid || k->begin_ns > s->to_ns)

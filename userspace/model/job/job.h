@@ -158,8 +158,8 @@ struct job_view {
 	struct window_view windows[WINDOWS_MAX]; /* length_ns 0: unused */
 	uint64_t wasted_gross_ns;		 /* never decreases */
 	uint64_t last_step;			 /* 0: none yet */
-	/* Steps of earlier runs that ended without a disruption, beyond the step at which the next
-	 * run continued. They count as steps of the job. */
+	/* Number of steps that earlier runs made beyond the step from which the next run continued,
+	 * if they ended without a disruption. They count as steps of the job. */
 	uint64_t done_steps;
 	/* Progress that is in a complete checkpoint: the last step, and the goodput (ns) up to
 	 * it. */

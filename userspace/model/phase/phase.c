@@ -246,8 +246,8 @@ static void phase_thread_ranged(struct phase_thread *t, uint64_t begin_ns)
 	t->ranged += !before && t->after.range_ns;
 }
 
-/* Checks the batches before the first training. If they are many more than those before the second
- * one, they were an evaluation, or batches that a resumed job skipped. */
+/* Checks the batches loaded before the first sign of training. If they are many more than those
+ * before the second sign, they were an evaluation, or batches that a resumed job skipped. */
 static void phase_first_judge(struct phase_finder *pf, const struct phase_thread *t)
 {
 	const struct phase_first *f = &t->first;

@@ -93,8 +93,8 @@ void rank_straggler_step(struct rank *r, const struct fact_step *fs)
 	}
 }
 
-/* Returns by how much a step grew in waits for other ranks. Waits for the device are included,
- * because a queued collective is waited for on the device. */
+/* Returns how much longer (ns) a step waits for other ranks than before. Waits for the device are
+ * included, because a queued collective is waited for on the device. */
 static uint64_t rank_straggler_waits(const struct change_view *v)
 {
 	static const enum phase waits[] = {PHASE_SYNC, PHASE_COLLECTIVE};

@@ -188,7 +188,8 @@ static void marker_feed_range_end(struct call *c, struct thread *t)
 	if (t->open && t->ranges[t->open - 1].depth == depth)
 		marker_range_ended(c, t, &t->ranges[--t->open], false);
 	else if (depth < t->outer_depth)
-		/* the range around the pass has closed, although its begin was not seen */
+		/* the range around the backward pass has closed, although its begin was not seen:
+		 * the pass has ended */
 		t->outer_sp = 0;
 }
 

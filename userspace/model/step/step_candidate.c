@@ -238,7 +238,7 @@ static bool candidate_odd_often(struct candidate *l)
 }
 
 /* While a new pattern is searched: returns true if the old pattern has come back. The groups that
- * were held in between become steps of their own. */
+ * were held in between become separate steps. */
 static bool candidate_resume(struct step_finder *sf, struct candidate *l, const struct token *t,
 			     uint32_t n)
 {
