@@ -24,7 +24,7 @@ _Static_assert((int)EXAMINE_CALL_POLL == (int)GP_EXAM_CALL_POLL, "calls");
 #define CHECK_NS   500000000ull /* time between two checks of the cost of an examination */
 #define SECOND_NS  1000000000ull
 #define RUN_NS	   30ull /* ns to call a BPF program; not in gp_exam_cpu.cost_ns */
-#define TYPE_SHIFT 12	 /* of gp_exam_key.type */
+#define TYPE_SHIFT 12	 /* shift from gp_exam_key.type to the bits of S_IFMT */
 
 /* The present or last examination */
 struct examine {

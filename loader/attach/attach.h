@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct attach; /* all links */
+struct attach;
 struct bpf_link;
 struct bpf_program;
 struct pins;

@@ -6,7 +6,7 @@
 #include "loader/elf/elf_private.h"
 
 #define CHAIN_MAX 4096 /* limit of symbols in one bucket; linkers aim at a handful */
-#define BATCH	  256  /* words read at once */
+#define BATCH	  256  /* number of words that are read at once */
 
 /* Positions in DT_GNU_HASH: a header, a Bloom filter (64-bit words), buckets, and one hash for each
  * symbol from `first` on. The lowest bit of a hash is set if it is the last one of its bucket. See

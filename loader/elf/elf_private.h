@@ -37,7 +37,7 @@ struct elf_file {
 	uint16_t machine;
 	struct elf_segment segments[ELF_SEGMENTS_MAX];
 	size_t segments_count;
-	struct elf_table dynamic, full; /* .dynsym, .symtab */
+	struct elf_table dynamic, full; /* `dynamic` is .dynsym, `full` is .symtab */
 	uint64_t hash;			/* file offset of DT_GNU_HASH; 0: none */
 	/* File offset of the file's soname (0: none), and number of bytes from there to the end of
 	 * the string table. */

@@ -23,7 +23,7 @@ int elf_read_exactly(const struct elf_file *ef, uint64_t offset, void *buf, size
 		got = pread(ef->fd, (char *)buf + done, len - done, (off_t)(offset + done));
 		if (got < 0 && errno != EINTR)
 			return -errno;
-		if (!got) /* the file was truncated meanwhile */
+		if (!got) /* the file was truncated after it was opened */
 			return -EBADMSG;
 		done += got > 0 ? (size_t)got : 0;
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* probe_file.h - the probe table: rows read from YAML files (format: probes/README.md), immutable
- * after loading. The text comes from gp-bpf or the administrator, and is treated as hostile all the
- * same: bounded, and each error is one line "FILE:LINE: FIELD: what is wrong". */
+ * after loading. The files come from gp-bpf or the administrator, but are parsed like hostile
+ * input: their size is limited. Each error is logged as one line "FILE:LINE: FIELD: what is
+ * wrong". */
 #ifndef LOADER_PROBE_FILE_H
 #define LOADER_PROBE_FILE_H
 
@@ -86,7 +87,7 @@ struct probe_row {
 	 * sent. */
 	bool once;
 	bool only_names; /* only names that begin with a prefix in keep are sent */
-	int unless_of;	 /* GP_UNLESS_* */
+	int unless_of;	 /* which value of a call is compared with `unless`: GP_UNLESS_* */
 	int unless[GP_UNLESS], unless_count;
 	/* Texts by which the function is found in a file without symbols: its code loads their
 	 * addresses near its begin. NULL-terminated. Rows with texts have ABI C, also if their

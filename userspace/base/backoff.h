@@ -25,9 +25,9 @@ struct backoff { /* zeroed: no failure yet. The caller zeroes it after a success
 
 #define BACKOFF_UNASKED (-1) /* value of asked_ms if the server does not say how long to wait */
 
-/* Counts a failure and returns the pause in ns. It is random. If the server asks for a longer
- * pause, it is that pause plus the random one. asked_ms: the pause that the server asks for
- * (Retry-After), or BACKOFF_UNASKED. random: a number, 0 <= random < 1. */
+/* Counts a failure and returns a random pause (ns). If the server requires a longer pause, returns
+ * the server's pause plus the random one. asked_ms: the server's pause (Retry-After), or
+ * BACKOFF_UNASKED. random: a number, 0 <= random < 1. */
 uint64_t backoff_next(struct backoff *b, const struct backoff_rule *rule, int64_t asked_ms,
 		      double random);
 /* Returns a random number from 0 up to, but not including, 1. Thread-safe. */

@@ -28,7 +28,7 @@ void json_string(struct buffer *b, const char *key, const char *text); /* NULL: 
 void json_known(struct buffer *b, const char *key, const char *text);
 /* writes null if value is 0 */
 void json_nonzero(struct buffer *b, const char *key, uint64_t value);
-/* null unless known */
+/* writes null if known is false */
 void json_uint_if(struct buffer *b, const char *key, bool known, uint64_t value);
 void json_int_if(struct buffer *b, const char *key, bool known, int64_t value);
 /* writes a time as RFC 3339; null if real_ns is 0 */

@@ -4,7 +4,7 @@
  * Nothing here waits for a peer: every file is opened with O_NONBLOCK, O_CLOEXEC and O_NOCTTY. A
  * FIFO without a reader is -ENXIO.
  *
- * Another user must not choose what we write. So these rules hold for files opened for writing, and
+ * Another user must not choose what we write. So these rules apply to files opened for writing, and
  * for folders in which files are made:
  * - a symbolic link, the last component or one before it, is followed only if root or our user
  *   owns it; else -ELOOP. In /proc the kernel follows its own links.

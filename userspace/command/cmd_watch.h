@@ -11,7 +11,7 @@
 struct watch_live {
 	const char *command; /* gp-bpf's command line without secrets, for reports */
 	const char *tape;    /* file to which events are recorded; NULL: no recording */
-	bool node;	     /* watch all jobs of the node, and end only when asked to */
+	bool node;	     /* watch all jobs of the node, and end only on request */
 	/* node: draw the view of gp-bpf top in this process; NULL: serve it to gp-bpf top */
 	const struct top_ui *top;
 	/* with `top`: draw until q is pressed; otherwise print one frame at the end */

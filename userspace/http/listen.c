@@ -128,7 +128,7 @@ static int listen_tcp(struct listen_socket *l, const char *where)
  * path may later lead to another folder. */
 struct listen_place {
 	int folder;
-	const char *name; /* in the folder */
+	const char *name; /* name of the socket file in the folder */
 	struct sockaddr_un addr;
 };
 

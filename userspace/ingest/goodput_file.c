@@ -29,8 +29,8 @@ struct goodput_file {
 	const char *path;
 	int fd;
 	bool follow, regular, begun;
-	bool gone;	     /* only with follow: path names another file now */
-	bool damage_logged;  /* damage was logged */
+	bool gone; /* only with follow: path names another file now */
+	bool damage_logged;
 	struct gunzip *gzip; /* NULL: the file is not compressed */
 	uint64_t offset;
 };

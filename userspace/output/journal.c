@@ -30,7 +30,7 @@ struct journal {
 	struct tape_writer *tape;
 	const char *tape_path; /* path of the tape file that the user named */
 	struct durable *durable;
-	struct durable_state state; /* buffers for saving */
+	struct durable_state state; /* buffers that are reused for saving the state */
 	uint64_t saved_ns;
 	/* Number of records that are missing on the tape in the state directory and were not
 	 * reported yet. */

@@ -104,7 +104,7 @@ static pid_t python_tid_outer(struct python_process *p, uint64_t inner)
 		outer = (pid_t)(intptr_t)table_get(p->tids, inner);
 		if (python_task_runs(p->pid, outer))
 			return outer;
-		if (!p->tids_fresh) /* once a dump */
+		if (!p->tids_fresh) /* read the table at most once for each dump */
 			python_tasks_read(p);
 		p->tids_fresh = true;
 	}

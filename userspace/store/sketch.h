@@ -17,7 +17,7 @@
 #define SKETCH_FINE    6 /* each power of two is divided into 2^SKETCH_FINE classes */
 #define SKETCH_CLASSES 128
 
-struct sketch { /* zeroed: no times */
+struct sketch { /* a zeroed sketch has no times */
 	uint64_t count, sum_ns, min_ns, max_ns;
 	uint8_t coarse; /* how often all classes were made twice as wide */
 	uint16_t used;

@@ -175,7 +175,7 @@ static int store_connect_file(struct store *st, enum store_mode mode)
 static int store_settle(struct store *st)
 {
 	static const char *const settings[] = {
-		"PRAGMA auto_vacuum = INCREMENTAL", /* for a new file */
+		"PRAGMA auto_vacuum = INCREMENTAL", /* has an effect only on a new file */
 		"PRAGMA journal_mode = WAL",
 		/* If gp-bpf is killed, nothing is lost; after a power failure, the last seconds
 		 * are. */

@@ -17,7 +17,6 @@
 struct watch;
 struct probe_table;
 
-/* Settings of a watch */
 struct watch_config {
 	const char *tape;	 /* file to record to, or NULL */
 	struct durable *durable; /* state directory, borrowed, or NULL */
@@ -48,7 +47,6 @@ void watch_again(struct watch *w);
 /* Call after the last watch_target(). Ends the gap in watching, and reports processes of a
  * predecessor's state as gone if they are not watched now. */
 void watch_reconcile(struct watch *w);
-/* How a watch ended */
 struct watch_end {
 	enum gp_end_reason reason;
 	int signo; /* the signal that ended the run; 0: none */

@@ -15,7 +15,7 @@
 /* A series in the body of a request. The service's answer names a series by its position in the
  * body. */
 struct request_item {
-	uint32_t series; /* index in the set */
+	uint32_t series; /* index of the series in its series_set */
 };
 
 /* Writes the next request of a set to body, from series *at (0 at first) on, and advances *at.

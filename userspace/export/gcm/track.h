@@ -33,8 +33,8 @@ void tracks_note(struct tracks *t, const struct series_set *set, const struct se
 /* Gives the next point of the series a new start, because the service refused the current one as
  * earlier than the end of a previous point. */
 void tracks_restart(struct tracks *t, uint64_t key);
-/* Excludes the series for TRACKS_REFUSED_MS, because the service refuses its points: tracks_ask()
- * returns `why` meanwhile (TRACK_UNFIT or TRACK_ROOM). */
+/* Excludes the series for TRACKS_REFUSED_MS, because the service refuses its points. During this
+ * time tracks_ask() returns `why` (TRACK_UNFIT or TRACK_ROOM). */
 #define TRACKS_REFUSED_MS (10 * 60 * 1000)
 void tracks_refused(struct tracks *t, uint64_t key, enum track_verdict why, uint64_t now_ms);
 /* Returns when points of the series were last sent (CLOCK_MONOTONIC); 0: never. */

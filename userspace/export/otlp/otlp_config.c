@@ -27,7 +27,7 @@ const char *const otlp_signal_name[OTLP_SIGNALS] = {
 /* ---- the argument ---------------------------------------------------------------------------- */
 
 struct argument {
-	char *url; /* NULL: not given */
+	char *url; /* NULL: the argument has no URL */
 	bool gzip;
 };
 

@@ -21,7 +21,7 @@ void otlp_bool(struct buffer *b, const char *key, bool value);
 /* Appends an array of the names of the set bits; nothing when no bit is set. */
 void otlp_bits(struct buffer *b, const char *key, uint32_t bits, const char *const *names,
 	       uint32_t count);
-/* Append one field. */
+/* Append one member of a JSON object. */
 void otlp_uint64(struct buffer *b, const char *key, uint64_t value);
 /* key NULL: appends an element of an array instead of a member */
 void otlp_span_id(struct buffer *b, const char *key, uint64_t id);

@@ -26,7 +26,7 @@
 #define INTERVAL_WORD  ",interval="
 
 struct tensorboard {
-	/* board, jobs and drained are used by the worker's thread if there is one */
+	/* board, jobs and drained are used only by the worker's thread if there is a worker */
 	struct tb_board *board;
 	struct tb_jobs *jobs;
 	struct tb_step *drained; /* second buffer, which is swapped with the queue */

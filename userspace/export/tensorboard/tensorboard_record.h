@@ -15,7 +15,7 @@
 
 struct tb_scalar {
 	const char *tag;     /* any bytes: invalid text is written as '?' */
-	const char *display; /* NULL: none */
+	const char *display; /* name shown in TensorBoard; NULL: none */
 	int64_t step;
 	double wall_s; /* seconds since 1970 */
 	double value;

@@ -443,8 +443,8 @@ bool checkpoints_match(const struct checkpoints *c, const struct checkpoint_file
 
 /* ---- resuming -------------------------------------------------------------------------------- */
 
-/* Notes that a file of a checkpoint was read. If there are several, the one with the highest
- * confidence counts, and among equals the one read last. */
+/* Records that a file of a checkpoint was read. Of several checkpoints, the one with the highest
+ * confidence counts; if their confidence is equal, the one that was read last. */
 void checkpoint_resume_read(struct checkpoint_resume *r, const struct checkpoint_match *m,
 			    const char *path, const struct checkpoint_name *n)
 {

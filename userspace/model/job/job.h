@@ -155,9 +155,9 @@ struct job_view {
 	 * is set, nor when gp-bpf restarts and keeps the counts. */
 	int64_t since_real_ns;
 	struct ledger_view ledger;		 /* time and disruptions of all runs */
-	struct window_view windows[WINDOWS_MAX]; /* length_ns 0: unused */
-	uint64_t wasted_gross_ns;		 /* never decreases */
-	uint64_t last_step;			 /* 0: none yet */
+	struct window_view windows[WINDOWS_MAX]; /* a window whose length_ns is 0 is unused */
+	uint64_t wasted_gross_ns; /* all wasted goodput so far (ns); never decreases */
+	uint64_t last_step;	  /* 0: none yet */
 	/* Number of steps that earlier runs made beyond the step from which the next run continued,
 	 * if they ended without a disruption. They count as steps of the job. */
 	uint64_t done_steps;
@@ -252,8 +252,8 @@ void job_find(struct job_member *m);
 /* Call when m, the process that the user named, has failed, and Ray managed the
  * ranks of its job: they count as failed, too. */
 void job_launcher_failed(const struct job_member *m, uint64_t now_ns);
-/* Returns the name of the job to which a process belongs, as a rank of that job, or by a name in
- * the process's own data. */
+/* Returns the name of the job in which the process is a rank. If there is none, returns the name of
+ * a job that the process's data contains, or "". */
 const char *job_name_of(const struct job_member *m);
 /* Called when a name became known after the rank had joined its job. The job takes the name and the
  * new key if it had no name, or one from a less trusted source, and if this is its only run; its

@@ -188,10 +188,10 @@ static void candidate_stage(struct candidate *l, const struct token *t)
 	l->stages[0] = *t;
 }
 
-/* Locks the loop and makes steps of the held groups; u->from and u->first are indexes of them.
- * Groups before u->from become steps of their own. If gp-bpf attached to a running process, the
- * groups between u->from and u->first are the rest of a step that began before. Otherwise they are
- * dropped. */
+/* Locks the loop and turns the held groups into steps; u->from and u->first are indexes in l->held.
+ * Each group before u->from becomes a separate step. The groups from u->from to u->first are the
+ * rest of a step that began before gp-bpf attached to the running process; if gp-bpf started with
+ * the process, they are dropped. */
 static void candidate_lock(struct step_finder *sf, struct candidate *l, const struct unit *u)
 {
 	bool first_time = l->mode == CANDIDATE_LEARNING,
@@ -301,7 +301,7 @@ static bool candidate_fits(const struct candidate *l, const struct group *g)
 }
 
 /* If there is no pattern, or one optimizer starts each step: searches again for a pattern every
- * STEP_TOKENS updates, because another stage of the training may have one. */
+ * STEP_TOKENS updates, because another stage of the training may have a pattern. */
 static void candidate_recheck(struct step_finder *sf, struct candidate *l)
 {
 	struct token t[STEP_TOKENS];
@@ -326,8 +326,8 @@ static void candidate_recheck(struct step_finder *sf, struct candidate *l)
 		l->unit = u;
 		return;
 	}
-	/* Hold groups until the whole new pattern has occurred. The groups before it become steps
-	 * of their own (candidate_resume()). */
+	/* Hold groups until the whole new pattern has occurred. Each group before that becomes a
+	 * separate step (candidate_resume()). */
 	l->unit = u;
 	l->mode = CANDIDATE_RELEARNING;
 	l->regrouped++;
@@ -412,7 +412,7 @@ void candidate_digest(struct step_finder *sf, struct candidate *l)
 
 /* ---- from marks to groups -------------------------------------------------------------------- */
 
-/* Splits the open group: each of its marks becomes an update of its own. */
+/* Splits the open group: each of its marks becomes a separate update. */
 static void candidate_split(struct step_finder *sf, struct candidate *l)
 {
 	struct group g = l->group, one = g;

@@ -28,7 +28,7 @@ struct overhead_view {
 	struct overhead_sum sum;
 	/* cost of the last recent_ns */
 	struct overhead_sum recent;
-	uint64_t recent_ns; /* 0: unknown yet */
+	uint64_t recent_ns; /* time that `recent` covers; 0: unknown yet */
 };
 
 /* Adds the cost of hits of a probe. group: group of the probe (enum gp_group). */

@@ -39,7 +39,7 @@ struct fact_step {
 	struct step step;		/* step.number counts over all runs of the job */
 	uint64_t run_step;		/* number of the step within the run */
 	uint64_t phase_ns[PHASE_COUNT]; /* 0 if the phase's bit in phases_known is not set */
-	uint32_t phases_known;		/* bit per phase */
+	uint32_t phases_known; /* bit set of phases (1 << enum phase) whose time is known */
 	/* Waiting for the device was seen, so host_ns and wait_ns are known. */
 	bool device_known;
 	/* Time of the thread except waiting (loader, device, collectives, copies) and compiling. */

@@ -6,7 +6,7 @@
 
 #include "userspace/base/number.h"
 
-/* A cause is looked for only if at least this much time (ns) was measured before and after the
+/* Causes are searched only if at least this much time (ns) was measured before and after the
  * slowdown began. */
 #define COVERED_MIN_NS 2000000000ull
 /* A cause is named only if it explains at least MAIN_SHARE of a slowdown; less is within the error
