@@ -3,9 +3,9 @@
  * kind of record; the probe's row in gp_rows says what is captured. The programs need no kernel
  * BTF: the only kernel structure they read is that of saved user registers, which is ABI.
  *
- * The time of these programs delays the job, so the cheapest test comes first. It is whether the
- * process is watched (if not, the hit costs 5 to 20 ns); the next one is whether this link is the
- * one of its row whose hits count. */
+ * The time of these programs delays the job, so the cheapest test comes first: whether the process
+ * is watched (if not, the hit costs 5 to 20 ns), and then whether this link is the one of its row
+ * whose hits count. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <stdbool.h>
@@ -20,7 +20,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Counters of probes that are only counted: [lane][slot][hot row]. See GP_LANES. */
+/* Counters of probes whose hits are only counted, not sent: [lane][slot][hot row]. See GP_LANES. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

@@ -26,7 +26,7 @@ struct export_worker {
 	struct export_view view;
 	uint64_t superseded;	 /* number of intervals skipped because work() took too long */
 	uint64_t asked, flushed; /* number of flushes that were requested, and that were done */
-	uint64_t flush_by_ns;	 /* end of the time for the last work(); 0: the end has not begun */
+	uint64_t flush_by_ns; /* end of the time for the last work(); 0: gp-bpf does not end yet */
 };
 
 /* Publishes a view that was filled while the lock was not held. Call with the lock held. */

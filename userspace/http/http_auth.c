@@ -36,8 +36,9 @@ struct http_auth {
 	} known[WEB_USERS];
 	uint32_t wrong[AUTH_BLAMES]; /* counters of wrong passwords, see http_auth_wrong_of() */
 	uint64_t halved_ns;
-	unsigned char key[HTTP_AUTH_DIGEST]; /* random; for digests and the choice of counters */
-	struct crypt_data crypt;	     /* used only by the thread that checks passwords */
+	unsigned char
+		key[HTTP_AUTH_DIGEST]; /* random key for digests and for http_auth_wrong_of() */
+	struct crypt_data crypt;       /* used only by the thread that checks passwords */
 };
 
 /* Checks a password. crypt_r() only computes the hash, which is compared here in constant time. */
@@ -84,8 +85,8 @@ static uint64_t http_auth_turn_of(struct http_auth *a, const struct http_auth_as
 	return (uint64_t)*http_auth_wrong_of(a, q->address) * HTTP_AUTH_WAITING + before;
 }
 
-/* Returns the position in the queue of the request to answer next, or (last) of the request to
- * answer last. Requests of equal priority are answered in the order of arrival. */
+/* Returns the position in the queue of the request to answer next; if `last` is set, of the request
+ * to answer last. Requests of equal priority are answered in the order of arrival. */
 static struct http_auth_ask **http_auth_turn_find(struct http_auth *a, bool last)
 {
 	struct http_auth_ask **found = NULL;

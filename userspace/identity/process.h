@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* process.h - reads the identity of a process from /proc. All data read is untrusted: it is limited
- * in bytes, control characters are replaced, and only variables in an allow-list are used of the
- * environment. */
+ * in bytes, control characters are replaced, and of the environment only variables in an allow-list
+ * are used. */
 #ifndef IDENTITY_PROCESS_H
 #define IDENTITY_PROCESS_H
 

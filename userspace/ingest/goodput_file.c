@@ -214,8 +214,8 @@ static void file_restart(struct goodput_file *f)
 	f->offset = 0;
 }
 
-/* Opens the file that path names now, if it is another one, and returns 1. First reads the old file
- * once more, as its writer may have added to it just before it was replaced. */
+/* Opens the file that path names now, if it is another file, and returns 1. First reads the old
+ * file once more, because data may have been added just before the file was replaced. */
 static int file_replaced(struct goodput_file *f)
 {
 	struct goodput_file next = {.path = f->path, .follow = true};

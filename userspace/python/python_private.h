@@ -61,7 +61,7 @@ struct python_offsets { /* offsets in bytes, from the beginning of the structure
 	 * co_lnotab or co_linetable, co_code_adaptive (0: frame_last is an index, not a
 	 * pointer). */
 	uint32_t code_function, code_file, code_first, code_lines, code_instructions;
-	uint32_t text_ascii, text_compact; /* sizeof PyASCIIObject, PyCompactUnicodeObject */
+	uint32_t text_ascii, text_compact; /* sizes of PyASCIIObject and PyCompactUnicodeObject */
 	/* A frame whose owner has at least this value is a frame of C; 0: this version has no
 	 * frames of C */
 	uint8_t owner_c;

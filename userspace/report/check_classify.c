@@ -78,7 +78,7 @@ static const struct rung rungs[] = {
 	 "no step can be told from outside by itself: waits for the device recur as cycles (%s); " BY_MARKER},
 };
 
-/* Appends that programs which were compiled before gp-bpf attached have no names. */
+/* Adds to the verdict's text that programs compiled before gp-bpf attached have no names. */
 static void classify_late(const struct check_target *t, size_t n, const struct check_probe *by,
 			  struct check_verdict *ret)
 {
@@ -131,7 +131,7 @@ static void check_classify_host_lacks(struct check_host_verdict *v, const struct
 	for (int i = 0; i < h->nfeatures && used < sizeof(v->text); i++) {
 		const struct feature *f = &h->features[i];
 
-		/* The feature "session" is not used yet, so its absence costs nothing. */
+		/* The feature "session" is not used yet, so its absence is not reported. */
 		if (f->have || f->required != required || !strcmp(f->name, "session"))
 			continue;
 		used += (size_t)snprintf(v->text + used, sizeof(v->text) - used, "%s%s (%s)",

@@ -13,8 +13,8 @@
 struct lane {
 	struct buffer *out;
 	const struct report_document *document;
-	/* chart units with a short item: further short items there are not drawn, so that the page
-	 * stays small */
+	/* Chart units in which a short item begins. Further short items in the same unit are not
+	 * drawn, so that the page stays small. */
 	bool taken[HTML_WIDE + 1];
 };
 

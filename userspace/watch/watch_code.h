@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch_code.h - finds the names of device programs that watched processes compile, by reading the
- * program's code from the process's memory while the compiler runs. A helper process reads, as
- * reading may block: for at most 2 s, and at most 64 MiB of each program and 256 MiB of all in a
- * second. */
+ * program's code from the process's memory while the compiler runs. A helper process reads, because
+ * reading may block. It reads for at most 2 s, at most 64 MiB of each program, and at most 256 MiB
+ * of all programs in a second. */
 #ifndef WATCH_WATCH_CODE_H
 #define WATCH_WATCH_CODE_H
 

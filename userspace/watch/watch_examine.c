@@ -48,7 +48,7 @@ struct examines {
 	uint64_t began_ns; /* begin of the last automatic examination; 0: none */
 	/* End of the watch of gp-bpf explain; 0: it has examined, or another command runs. */
 	uint64_t explain_until_ns;
-	/* When gp-bpf explain may examine; 0: no training thread was found yet. */
+	/* Time from which on gp-bpf explain may examine; 0: no training thread was found yet. */
 	uint64_t explain_from_ns;
 	int told; /* the last error that was logged */
 };

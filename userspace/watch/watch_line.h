@@ -38,9 +38,8 @@ struct line_reply {
 	} stack[LINE_PROCESSES];
 };
 
-/* A helper_fn: reads a struct line_request and writes a struct line_reply. Takes length_us, of
- * which at most 0.8 % as CPU time. Finding CPython in a process that it has not read before is not
- * limited. */
+/* A helper_fn: reads a struct line_request and writes a struct line_reply. Takes length_us; at most
+ * 0.8 % of this is CPU time, except for finding CPython in a process that was not read before. */
 ssize_t watch_line_there(const void *arg, void *ret, size_t cap);
 
 #endif

@@ -35,7 +35,7 @@ struct usage_thread {
 /* The sampled threads of one process */
 struct usage_process {
 	uint32_t tick;	 /* last tick in which the process trained */
-	uint32_t listed; /* tick of the last list of its threads; 0: none */
+	uint32_t listed; /* tick in which its threads were last listed; 0: never */
 	uint64_t sampled_ns;
 	struct usage_group group;
 	int nthreads;

@@ -495,7 +495,7 @@ static int calc_close_segment(struct library_calc *c, int64_t boundary)
 	if (!s)
 		return -ENOMEM;
 	*s = (struct library_segment){c->steps.entries, c->steps.count, boundary};
-	/* The memory of a segment is about that of four steps. */
+	/* A segment takes about as much memory as four steps. */
 	c->closed_steps += s->count + 4;
 	c->steps.entries = NULL;
 	goodput_dict_free(&c->steps);

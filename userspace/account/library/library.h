@@ -47,7 +47,7 @@ static inline bool library_is_pair(const struct library_segment *s, size_t i)
 	return s->steps[i].key <= s->boundary && s->steps[i].key - 1 == s->steps[i - 1].key;
 }
 
-/* Sums over the steps of segments, in all and by custom type. */
+/* Sums over the steps of segments, in total and by type of custom event. */
 struct library_sums {
 	double productive_s, startup_s;
 	goodput_wide wasted, excluded;
@@ -87,7 +87,7 @@ struct library_slices {
 /* Sums without the excluded time. The goodput library computes them separately from the sums of all
  * time. */
 struct library_exclusion {
-	struct goodput_cover cover; /* the excluded spans, merged; ticks */
+	struct goodput_cover cover; /* the excluded spans in ticks, merged */
 	goodput_wide init, prep, load, load_sync, recovery, excluded;
 	bool any, sync, has_sync, has_recovery;
 	struct library_sums folded;

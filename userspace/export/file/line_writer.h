@@ -71,8 +71,8 @@ void line_writer_archive(struct line_writer *w, struct archive *a, bool headed);
 /* Counts `lines` lines after the last one as lost for good. */
 void line_writer_missed(struct line_writer *w, uint64_t lines);
 
-/* Announces the end of the program: lines not written in 5 s (soon: 0.5 s) are given up. Only the
- * first call has an effect, and none on a `blocking` writer. */
+/* Announces the end of the program: lines not written within 5 s (soon: 0.5 s) are dropped. Only
+ * the first call has an effect; on a `blocking` writer, no call has. */
 void line_writer_end(struct line_writer *w, bool soon);
 /* Writes the rest, closes the file and frees w, which may be NULL. Returns 0, or -errno after
  * logging it if lines were lost. */

@@ -10,7 +10,7 @@
 #include "userspace/export/gcm/answer.h"
 #include "userspace/export/gcm/sender_private.h"
 
-/* Pause between requests after a 429: doubled by each further one, and reduced by a quarter after
+/* Pause between requests after a 429: doubled by each further 429, and reduced by a quarter after
  * each success until it is shorter than PACE_GONE_MS. */
 #define PACE_FIRST_MS 1000
 #define PACE_MOST_MS  60000
@@ -290,7 +290,7 @@ void sender_begin(struct sender *s)
 	if (err != -EACCES)
 		return; /* a later request for a token may succeed */
 	log_warn("cloud-monitoring: nothing can be written: %s", why);
-	/* This warning is the first of the hourly ones about denied points. */
+	/* This warning counts as the first of the hourly warnings about denied points. */
 	s->logged_ms[SENDER_DROP_denied] = s->env.mono_ms(s->env.ctx) + 1;
 }
 

@@ -91,7 +91,8 @@ static int64_t track_start_after(const struct track *k, const struct series_set 
 
 	if (p->start_ns >= k->set_start_ns + SERIES_CLOCK_NS && p->start_ns > k->start_ns)
 		return p->start_ns > least ? p->start_ns : least;
-	/* Counting began earlier than in the last point: the series now belongs to an older job. */
+	/* The point starts earlier than the last point did: the series now belongs to an older
+	 * job. */
 	if (p->start_ns <= k->set_start_ns - SERIES_CLOCK_NS)
 		return least;
 	return k->restart || track_value_of(set, p) < k->value ? least : k->start_ns;

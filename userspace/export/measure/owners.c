@@ -83,8 +83,8 @@ static int owners_same_series(const struct candidate *a, const struct candidate 
 	return a->by_pid && a->r->pid != b->r->pid ? a->r->pid < b->r->pid ? -1 : 1 : 0;
 }
 
-/* Orders processes by series. Of several processes with the same series, the one that keeps it
- * comes first. */
+/* Orders processes by series. Of several processes with the same series, the process that keeps the
+ * series comes first. */
 static int owners_series_order(const void *x, const void *y)
 {
 	const struct candidate *a = x, *b = y;

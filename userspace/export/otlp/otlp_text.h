@@ -10,7 +10,7 @@
 
 #include "userspace/base/buffer.h"
 
-#define OTLP_SPAN_HEX 16 /* digits of a span's identifier */
+#define OTLP_SPAN_HEX 16 /* number of hex digits of a span's identifier */
 
 /* Append one element of "attributes". Nothing is written if text is NULL or "", or a real is not
  * finite. */

@@ -26,7 +26,7 @@ size_t tb_disk_write(struct tb_disk *d, int place, const char *run, const char *
 void tb_disk_leave(struct tb_disk *d, int place);
 /* Returns true if the run's files contained the scalar at the first call for the run. */
 bool tb_disk_held(struct tb_disk *d, const char *run, const struct tb_scalar *s);
-/* Makes waiting and later calls return at once. From any thread. */
+/* Makes calls that wait, and all later calls, return at once. May be called from any thread. */
 void tb_disk_cancel(struct tb_disk *d);
 bool tb_disk_cancelled(const struct tb_disk *d);
 /* d may be NULL. */

@@ -76,8 +76,8 @@ struct job_cause {
 	int signal;    /* 0: none */
 	/* Process that sent the signal; 0: none, or unknown. */
 	uint32_t sender;
-	/* Ray ends its processes with this status even if they have finished, so this may be no
-	 * failure. */
+	/* Ray manages the process, and its exit status is 1. Ray ends processes with this status
+	 * even if they have finished, so the process may not have failed. */
 	bool managed;
 	char sender_comm[16];
 };
@@ -185,8 +185,8 @@ struct job_view {
 	/* Number of disruptions in the ledger that `causes` does not contain yet, because the cause
 	 * may still change: 0, or 1 for the last one. */
 	uint32_t unsettled;
-	/* This node reports the figures of the job: rank 0 of the run is or was here, or no rank
-	 * here is known to be another one than rank 0. */
+	/* This node reports the figures of the job: rank 0 of the run is or was here, or the
+	 * numbers of all ranks here are unknown. */
 	bool reported_here;
 	/* The job ran on another node before, and this history continues that one. Windows,
 	 * accelerator time and disruptions before the last one are known only on the other node. */
@@ -286,7 +286,8 @@ uint64_t job_run_start(const struct job_member *m);
 struct checkpoints *job_checkpoints(const struct job_member *m, bool make);
 /* Returns the job's reference rank if that is another rank than m, else NULL. */
 struct job_member *job_reference(const struct job_member *m);
-/* Returns true and the progress that is in checkpoints, or false if there is none. */
+/* Returns true and sets *ret_step and *ret_ns (goodput) to the progress that is in checkpoints.
+ * Returns false if no progress is. */
 bool job_secured(const struct job_member *m, uint64_t *ret_step, uint64_t *ret_ns);
 /* Returns the comparison of the steps of all ranks in the rank's run, or NULL if there is no other
  * rank or no memory. */

@@ -345,8 +345,8 @@ static void phase_gaps_end(struct phase_finder *pf)
 	}
 }
 
-/* Takes a gap in observation. Spans in progress are reported as far as they were seen. The count of
- * batches restarts at 0, because some of them may have been trained on during the gap. */
+/* Handles a gap in the observation: reports spans in progress as far as they were seen. The count
+ * of batches restarts at 0, because some batches may have been used for training during the gap. */
 static int phase_feed_unwatched(struct phase_finder *pf, const struct signal *s)
 {
 	for (uint32_t i = 0; i < pf->nthreads; i++) {

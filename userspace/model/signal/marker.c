@@ -193,8 +193,8 @@ static void marker_feed_range_end(struct call *c, struct thread *t)
 		t->outer_sp = 0;
 }
 
-/* Returns the outermost open step range. It is that of the author's optimizer; ranges within it are
- * those of optimizers that it wraps. */
+/* Returns the outermost open step range, which belongs to the author's optimizer. Ranges within it
+ * belong to optimizers that the author's optimizer wraps. */
 static struct range *marker_range_update(struct thread *t)
 {
 	for (uint32_t i = 0; t && t->steps && i < t->open; i++) {

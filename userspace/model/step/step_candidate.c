@@ -4,8 +4,8 @@
  *
  * Rule B2: a mark opens a new group if a backward pass or a batch fetch lies between the previous
  * mark and the end of this one. (A closure runs the backward pass inside the range.) Otherwise the
- * mark joins the open group: several optimizers may make one step, and some codes use an optimizer
- * for each parameter. A group is closed when no further mark can join it. */
+ * mark joins the open group: several optimizers may make one step, and some scripts use an
+ * optimizer for each parameter. A group is closed when no further mark can join it. */
 #include "userspace/model/step/step_private.h"
 
 /* A group of up to this many updates is never split, see candidate_limit(). */
@@ -189,9 +189,9 @@ static void candidate_stage(struct candidate *l, const struct token *t)
 }
 
 /* Locks the loop and turns the held groups into steps; u->from and u->first are indexes in l->held.
- * Each group before u->from becomes a separate step. The groups from u->from to u->first are the
- * rest of a step that began before gp-bpf attached to the running process; if gp-bpf started with
- * the process, they are dropped. */
+ * Each group before u->from becomes a separate step. The groups from u->from to u->first are
+ * dropped; but at the first lock after gp-bpf attached to a running process, they become one step,
+ * the rest of a step that began before. */
 static void candidate_lock(struct step_finder *sf, struct candidate *l, const struct unit *u)
 {
 	bool first_time = l->mode == CANDIDATE_LEARNING,

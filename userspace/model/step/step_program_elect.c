@@ -4,11 +4,12 @@
 #include "userspace/model/step/step_program.h"
 #include "userspace/base/number.h"
 
-/* After how many runs a program can be elected: RUNS_SINGLE if it is the only one in its cycle;
- * RUNS_PART if, in addition, its name says that it is a part of a step, so that others may follow;
- * RUNS_CYCLE if another program runs several times in the cycle; RUNS_WAIT if a program that ran
- * less often may prove to end the step. A program with fewer than RUNS_LEAST runs is not part of a
- * cycle. After RUNS_PAIR runs it is considered to which programs the outputs of a program go. */
+/* Number of runs after which a program can be elected: RUNS_SINGLE if it is the only program in its
+ * cycle; RUNS_PART if, in addition, its name says that it is a part of a step, so that others may
+ * follow; RUNS_CYCLE if another program runs several times in the cycle; RUNS_WAIT if a program
+ * that ran less often may prove to end the step. A program with fewer than RUNS_LEAST runs is not
+ * part of a cycle. After RUNS_PAIR runs of a program, the election considers which programs use its
+ * outputs. */
 #define RUNS_SINGLE 8
 #define RUNS_PART   65
 #define RUNS_CYCLE  3

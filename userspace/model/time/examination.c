@@ -7,7 +7,7 @@
 #include "userspace/base/number.h"
 
 #define LENGTH_MAX_NS 60000000000ull /* a record of a longer examination is invalid */
-#define LISTED_SHARE  0.05	     /* parts with a smaller share of the time are not in texts */
+#define LISTED_SHARE  0.05 /* parts with a smaller share of the time are not mentioned in texts */
 
 const char *const examination_wait_name[GP_WAIT_COUNT] = {
 #define X(id, name) [id] = #name,

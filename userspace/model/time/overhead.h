@@ -13,7 +13,8 @@
 
 struct overhead_sum {
 	uint64_t all_ns;
-	/* Part of all_ns for probes that find steps, which the budget never removes. */
+	/* Part of all_ns that is for probes that find steps. The budget never detaches these
+	 * probes. */
 	uint64_t marker_ns;
 };
 

@@ -42,8 +42,8 @@ const char *time_cause_label_of(const char *name)
 }
 
 /* Returns how much a figure grew per step (ns), scaled to the length of a step. a_ns, b_ns: the
- * figure before and after the slowdown began; a, b: sums of these two spans, for the measured time;
- * a_step_ns, b_step_ns: length of a step. */
+ * figure before and after the slowdown began; a, b: all sums before and after, of which covered_ns
+ * (the measured time) is used; a_step_ns, b_step_ns: length of a step before and after. */
 static double time_cause_growth(uint64_t a_ns, const struct resource_sums *a, uint64_t a_step_ns,
 				uint64_t b_ns, const struct resource_sums *b, uint64_t b_step_ns)
 {
