@@ -36,9 +36,8 @@ struct http_auth {
 	} known[WEB_USERS];
 	uint32_t wrong[AUTH_BLAMES]; /* counters of wrong passwords, see http_auth_wrong_of() */
 	uint64_t halved_ns;
-	unsigned char
-		key[HTTP_AUTH_DIGEST]; /* random key for digests and for http_auth_wrong_of() */
-	struct crypt_data crypt;       /* used only by the thread that checks passwords */
+	unsigned char key[HTTP_AUTH_DIGEST]; /* random key for digests and `wrong` */
+	struct crypt_data crypt;	     /* used only by the thread that checks passwords */
 };
 
 /* Checks a password. crypt_r() only computes the hash, which is compared here in constant time. */

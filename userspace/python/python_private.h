@@ -39,11 +39,11 @@ struct python_offsets { /* offsets in bytes, from the beginning of the structure
 	uint32_t runtime_interpreters; /* offset of interpreters.head in _PyRuntimeState */
 	/* Offset of gilstate.tstate_current in _PyRuntimeState; 0: use interpreter_gil. */
 	uint32_t runtime_holder;
-	uint32_t interpreter_next,
-		interpreter_threads; /* offsets of next and threads.head in PyInterpreterState */
-	uint32_t interpreter_gil;    /* offset of ceval.gil (a pointer) in PyInterpreterState */
-	uint32_t gil_holder, gil_locked; /* offsets of last_holder and locked (int) in struct
-					    _gil_runtime_state */
+	/* Offsets of next and threads.head in PyInterpreterState. */
+	uint32_t interpreter_next, interpreter_threads;
+	uint32_t interpreter_gil; /* offset of ceval.gil (a pointer) in PyInterpreterState */
+	/* Offsets of last_holder and locked (int) in struct _gil_runtime_state. */
+	uint32_t gil_holder, gil_locked;
 	/* Offset of gc.collecting (int) in PyInterpreterState, or in _PyRuntimeState (3.8); 0: this
 	 * struct does not contain it. */
 	uint32_t interpreter_collecting, runtime_collecting;

@@ -43,8 +43,7 @@ struct line_export {
 	/* Number and times of the last fact. */
 	uint64_t seq, mono_ns;
 	int64_t real_ns;
-	int64_t flushed_ns; /* UTC time of the last snapshot at which writing did not fail; 0: none
-			     */
+	int64_t flushed_ns; /* UTC time of the last snapshot without a write error; 0: none */
 };
 
 /* Opens one more file; "-" is standard output. Returns 0, or -errno after logging one line. The

@@ -119,8 +119,7 @@ void rank_straggler_causes(const struct rank *r, struct rank_slow *slow,
 		slow->late_ns = late.size_ns;
 		slow->late_pid = late.pid;
 		slow->late_rank = late.rank;
-	} else if (!v->end_ns) { /* after the slowdown has ended, keep the straggler that was found
-				    before */
+	} else if (!v->end_ns) { /* after the slowdown has ended, keep its straggler */
 		slow->late_ns = 0;
 	}
 	if (slow->causes.lost_ns)
