@@ -21,12 +21,11 @@
 #define PAUSE_NS 60000000000ull
 /* gp-bpf explain begins its examination this long after it found the first training thread, as it
  * may find other threads of the job, and ends it this long before its watch ends. */
-#define EXPLAIN_WAIT_NS 3000000000ull
-#define EXPLAIN_LEFT_NS 2000000000ull
-#define EXPLAIN_LEAST_NS                                                                           \
-	1000000000ull /* minimum length of an examination: a shorter one sees too few sleeps */
-#define WAITS_MOST 5  /* limit of recorded reasons of sleeps: those with the most time */
-/* Limit of further recorded reasons: those with slow sleeps (at least 10 ms each). */
+#define EXPLAIN_WAIT_NS	 3000000000ull
+#define EXPLAIN_LEFT_NS	 2000000000ull
+#define EXPLAIN_LEAST_NS 1000000000ull /* minimum length of an examination, in ns */
+#define WAITS_MOST	 5	       /* limit of recorded reasons of sleeps, by most time */
+/* Limit of further recorded reasons: those with a sleep of at least 10 ms. */
 #define WAITS_SLOW   3
 #define INSTEAD_MOST 5
 #define CGROUP_BYTES 4096
