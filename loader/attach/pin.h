@@ -14,8 +14,8 @@
 #define PIN_ROOT     "/sys/fs/bpf/gp-bpf"
 #define PIN_NAME_MAX 96
 
-/* Prefix of the pins of followed functions: a successor can claim them only after a call has
- * reported the address of the function. */
+/* Prefix of the pins of functions whose addresses are reported by calls (followed functions): a
+ * successor can claim such a pin only after a call has reported the address. */
 #define PIN_FOLLOWED "follow-"
 
 struct pins;

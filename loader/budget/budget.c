@@ -20,7 +20,8 @@ struct cell { /* cost of a unit (the probes of one runtime) in one process, in n
 	uint64_t now[GROUPS], mean[GROUPS];
 	/* Part of now and mean that is caused by probes which find steps: they are never removed */
 	uint64_t now_kept[GROUPS], mean_kept[GROUPS];
-	/* Cost of group confirm that would be saved if its hits were counted instead of sent */
+	/* Cost of the probes of group `confirm` that would be saved if their hits were counted
+	 * instead of sent */
 	uint64_t now_sent, mean_sent;
 	/* Mean cost of a detached group before it was detached, ns per second */
 	uint64_t held[GROUPS];

@@ -29,8 +29,9 @@ bool feature_kernel_function(const char *name);
 int feature_able(const char *features_off);
 /* Like feature_able(), and logs a line for each optional feature that is missing. */
 int feature_check(const char *features_off);
-/* Detaches the links of the tests, in a separate thread. Call when the programs of the loader and
- * the first libraries are attached: attaching would have to wait for the detaching. */
+/* Detaches the links that the tests of features attached, in a separate thread. Call when the
+ * programs of the loader and the first libraries are attached: attaching would have to wait for the
+ * detaching. */
 void feature_tests_end(void);
 
 #endif

@@ -126,7 +126,8 @@ static bool row_waits(const struct rows *r, const struct probe_row *row)
 	       !row->returns && !rows_runtime_ends(r, row->runtime);
 }
 
-/* Makes the hits of a row valid. Writing the row's generation does this, so it comes last. */
+/* Makes the hits of an entry valid, by writing its generation. Call after all other members are
+ * written. */
 static void row_activate(const struct rows *r, size_t entry)
 {
 	__atomic_store_n(&r->kernel->rows[entry].gen, r->generation, __ATOMIC_RELEASE);
@@ -171,7 +172,8 @@ void rows_activate(struct rows *r)
 			row_activate(r, i);
 }
 
-/* Assigns one hot counter to a row. All entries of the row share the counter. */
+/* Assigns one of the GP_HOT_ROWS counters to a row whose hits are only counted. All entries of the
+ * row share the counter. */
 static int rows_hot_assign(struct rows *r, const struct probe_row *row, struct gp_row *compiled)
 {
 	size_t hot = 0;

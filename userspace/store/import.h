@@ -29,7 +29,7 @@ struct store_import {
 
 enum store_imported {
 	STORE_IMPORT_NEW,
-	/* The log contains a stored one of the same job, which was replaced. */
+	/* The log contains all of a stored log of the same job. The stored log was replaced. */
 	STORE_IMPORT_REPLACED,
 	/* The store already has this log or a longer one. Nothing was changed. */
 	STORE_IMPORT_KNOWN,

@@ -53,7 +53,7 @@ struct store_job {
 	/* When the job was last seen by a gp-bpf that is still running; 0: none is. */
 	int64_t watched_ns;
 	char uid[64]; /* "": none */
-	/* number of runs on other nodes: the sums contain them, the lists of runs and ranks do
+	/* number of runs on other nodes, which the sums include, but the lists of runs and ranks do
 	 * not */
 	uint32_t carried;
 	/* runs: including those on other nodes; alive: number of ranks whose end was not seen */

@@ -159,8 +159,8 @@ static int write_place_find(struct store *st, int64_t session, const char *boot_
 	err = err ? err : store_sketch(st, stmt, 4, &ret->closed_times);
 	before = st->unreadable;
 	err = err ? err : store_sums(st, stmt, 6, &ret->base);
-	/* If the base is damaged, it is not known which part of the model's ledger is stored
-	 * already: treat the ledger as a new one. */
+	/* If the base (the part of the model's ledger that is not added to the store) is damaged,
+	 * it is not known which part is stored already: treat the ledger as a new one. */
 	ret->gone_on &= st->unreadable == before;
 	until_ns = store_int(stmt, 5);
 	store_done(stmt);
@@ -201,10 +201,9 @@ static int write_run_numbered(struct store *st, int64_t session, int64_t job,
 				 "iiii", job, session, (int64_t)a->run, (int64_t)a->start_mono_ns);
 }
 
-/* Finds the stored run that a rank may belong to when it is the first rank of its run in this
- * session. It is the last run of the job, if it was written by an earlier session, no rank of it
- * ended before this one began, and no rank of it has the same number. Returns -ENOENT if there is
- * no such run. */
+/* Finds the stored run to which a rank may belong that is the first of its run in this session. It
+ * is the last run of the job, if an earlier session wrote it, no rank of it ended before this rank
+ * began, and no rank of it has the same number. Returns -ENOENT if there is no such run. */
 static int write_run_find(struct store *st, int64_t session, int64_t job, const char *boot_id,
 			  const struct intake_about *a, int64_t *ret_id)
 {

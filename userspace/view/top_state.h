@@ -21,7 +21,7 @@
 #define TOP_EVENTS	4
 #define TOP_DISRUPTIONS 4
 
-enum top_mark { /* bits for current trouble of a job or rank, the worst first */
+enum top_mark { /* bits for the current problems of a job or rank, the worst first */
 		TOP_HUNG = 1,
 		TOP_SILENT = 2,
 		TOP_STRAGGLER = 4,
@@ -119,7 +119,7 @@ struct top_state {
 int top_state_parse(struct top_state *ret, const char *json, size_t len);
 void top_state_free(struct top_state *s);
 
-/* Returns the trouble of a job's ranks as bits of enum top_mark; 0: none. */
+/* Returns which problems the job's ranks have, as bits of enum top_mark; 0: none. */
 unsigned top_job_marks(const struct top_job *j);
 /* Returns the name of the bucket without progress that took most time, and its time; NULL: none. */
 const char *top_badput(const struct top_time *t, uint64_t *ret_ns);

@@ -22,7 +22,7 @@ struct places_config { /* all borrowed */
 	const char *root, *job; /* job: name given by the user (--job), or NULL */
 	struct pods *pods;	/* NULL: none */
 	place_fn *fn;
-	notice_fn *notice; /* gets events of the node, and of pods with a watched process */
+	notice_fn *notice; /* receives events of the node, and of pods with a watched process */
 	void *ctx;
 };
 

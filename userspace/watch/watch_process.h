@@ -30,8 +30,8 @@ int processes_target(struct processes *ps, pid_t pid, bool from_start);
 int processes_found(struct processes *ps, pid_t pid);
 /* Adds a process that a predecessor watched. identified: its identity is recorded already. */
 int processes_adopt(struct processes *ps, pid_t pid, bool identified);
-/* Scans the processes added by processes_adopt() until all libraries are found that have probes of
- * the predecessor. */
+/* Scans the processes added by processes_adopt() until all libraries with probes of the predecessor
+ * are found. */
 int processes_adopted(struct processes *ps);
 /* Returns when watching of the process began whose identity is being reported; 0: unknown. Call
  * only in the callback that reports identities: the identity record gets this time, so that it

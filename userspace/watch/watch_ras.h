@@ -9,15 +9,15 @@
 
 struct ras;
 
-/* Starts the process that asks, for the next ras_new(), which then needs no privilege. root: "", or
- * the folder that contains proc. */
+/* Starts the helper process gp-bpf-ras, which sends the questions. The next ras_new() uses it, and
+ * then needs no privilege. root: "", or the folder that contains proc. */
 void ras_prepare(const char *root);
-/* Returns 0 or -ENOMEM. If the process that asks cannot be started, nothing is asked, which is
+/* Returns 0 or -ENOMEM. If the helper process cannot be started, no questions are sent, which is
  * logged once. */
 int ras_new(struct ras **ret, const char *root);
 void ras_free(struct ras *r); /* NULL is fine */
-/* Takes an answer, and asks about the next process when it is time. Call once a second, before the
- * tick record is written. Does not wait. */
+/* Reads an answer if one has arrived, and sends the question about the next process when it is
+ * time. Call once a second, before the tick record is written. Does not wait. */
 void ras_tick(struct ras *r, struct journal *j, const struct output *out);
 
 #endif

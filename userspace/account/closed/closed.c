@@ -283,8 +283,8 @@ static void closed_work_free(struct closed_work *w)
 	ledger_free(w->ledger);
 }
 
-/* Returns when the last run ended. If its clock is behind, returns at least the time of the last
- * sign of life of earlier runs. */
+/* Returns when the last run ended. If the clock of that run was behind, returns at least the time
+ * of the last sign of life of earlier runs. */
 static int64_t closed_end(const struct closed *c)
 {
 	int64_t end_us = c->runs[c->nruns - 1].end_us;

@@ -31,7 +31,7 @@
 
 struct cloud_monitoring {
 	struct export_options opt; /* copy; its texts belong to the caller */
-	char project[64];	   /* project of the exporter's argument; "": none */
+	char project[64];	   /* project given in the exporter's argument; "": none */
 	struct gcm_identity id;
 	struct gcm_options rows;
 	struct web *web;
@@ -88,7 +88,7 @@ static bool cloud_identity_whole(const struct cloud_monitoring *m)
 }
 
 /* Completes the identity from the metadata server. Returns -EAGAIN if the server does not answer
- * yet; with `last`, or after PLACE_TRIES calls, 0 with what is known. */
+ * yet. With `last`, or after PLACE_TRIES calls, uses what is known and returns 0. */
 static int cloud_identity_found(struct cloud_monitoring *m, bool last)
 {
 	struct google_place place = {0};

@@ -153,8 +153,8 @@ static enum hook_end hooks_send(struct hook_thread *t, const struct hook_item *i
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Waits until a message may be sent. Called and returns with the lock held. Returns false when
- * gp-bpf ends and no message waits. */
+/* Waits until a message may be sent. The lock must be held, and is held on return. Returns false
+ * when gp-bpf ends and no message waits. */
 static bool hooks_await(struct hook_thread *t)
 {
 	/* At the end, messages are sent without the pause between them. */

@@ -38,7 +38,7 @@ struct otlp_loop {
 	uint64_t sum_ns;		  /* time of all steps */
 	struct otlp_done done[OTLP_DONE]; /* the last steps; a ring buffer, indexed by `steps` */
 	bool whole;			  /* the loop's first step was observed */
-	uint64_t left; /* steps that did not become spans, since the last that did */
+	uint64_t left; /* number of steps without a span since the last step with a span */
 	uint64_t recent_ns[OTLP_RECENT], nrecent, slow_ns;
 	struct otlp_part part[OTLP_EVENTS];
 	uint32_t nparts;
@@ -46,7 +46,7 @@ struct otlp_loop {
 	struct otlp_events saves;
 };
 
-struct otlp_held { /* a span that waits until it is known whether the loop is its parent */
+struct otlp_held { /* a span that is kept until it is known whether its parent is the loop */
 	char *text;
 	size_t len, parent_at;
 	const char *name;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trace_line.c - writes lines of the trace until the size limit is reached, and the names of tracks
- * and lanes. */
+ * and of their lanes (the pid and tid of trace events). */
 #include <stdio.h>
 
 #include "userspace/base/json_text.h"

@@ -40,8 +40,8 @@ struct fact_checkpoint {
 	bool closed; /* the end of the save or restore was seen */
 	bool async;  /* a thread that does not train wrote it, so no step waited for it */
 	uint64_t start_ns, end_ns;
-	/* Last step that the checkpoint contains; for a restore: last step before the restore
-	 * began; 0: none. */
+	/* For a save: last step that the checkpoint contains. For a restore: last step before the
+	 * restore began. 0: none. */
 	uint64_t step;
 	bool estimated;	   /* step is deduced */
 	uint64_t run_step; /* `step`, counted from the start of this run; 0: none */
@@ -81,7 +81,7 @@ struct fact_health {
 	double ratio;	 /* step time after the onset, divided by the step time before */
 	uint32_t period; /* only every period-th step is long; 0: all are, or unknown */
 	uint64_t onset_step;
-	uint64_t end_ns, end_step;	  /* 0: it lasts */
+	uint64_t end_ns, end_step;	  /* 0: the slowdown continues */
 	const struct time_causes *causes; /* NULL, or lost_ns is 0: causes were not searched */
 	/* Examination of the training thread during the slowdown or hang; NULL: there was none. */
 	const struct examination *examination;

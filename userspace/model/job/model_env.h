@@ -23,7 +23,8 @@ struct model_env {
 	void *ctx;
 	const struct model_probes *probes; /* of the model */
 	struct anchors anchors;
-	struct excluded excluded; /* excluded time, converted by the latest anchor */
+	/* excluded time, converted to CLOCK_MONOTONIC by the latest anchor */
+	struct excluded excluded;
 	struct range_rules ranges;
 	struct step_config step; /* settings for step finders that are made from now on */
 	uint64_t ideal_ns;	 /* set by the user; 0: compute it */

@@ -46,22 +46,22 @@ struct phase_finder *phase_new(span_fn *emit, void *ctx); /* NULL: no memory */
 void phase_free(struct phase_finder *pf);
 /* Returns true while thread tid writes a checkpoint. */
 bool phase_saves(const struct phase_finder *pf, uint32_t tid);
-/* Takes the next signal. Returns 0 or -ENOMEM: the signal is lost for the phases of steps, or data
- * of an earlier call of a function without a return value is. */
+/* Processes the next signal. Returns 0; -ENOMEM: the phases of steps lack this signal, or data of
+ * an earlier call of a function that returns nothing. */
 int phase_feed(struct phase_finder *pf, const struct signal *s);
-/* Takes a written file that was opened at s->begin_ns and closed at s->ts_ns. s->text: path;
+/* Processes a written file that was opened at s->begin_ns and closed at s->ts_ns. s->text: path;
  * s->count: bytes; s->ident: hash of the folder that is the checkpoint, 0: a single file. If
- * markers show a checkpoint on the same thread, the file is part of that. likely: the file is a
+ * markers show a checkpoint on the same thread, the file is part of it. likely: the file is a
  * checkpoint even without markers. Returns true if the file is part of a checkpoint. */
 bool phase_written(struct phase_finder *pf, const struct signal *s, bool likely);
 /* Notes that folder `unit` was renamed to its final name: its checkpoint is complete. */
 void phase_renamed(struct phase_finder *pf, uint64_t unit, uint64_t ts_ns);
-/* Notes that file system probes are attached: from now on a call of a reader without a file event
- * does not read a checkpoint. */
+/* Notes that file system probes are attached: from now on, a call of the framework's reader
+ * functions is a restore only if a file event shows that a file was read. */
 void phase_files(struct phase_finder *pf);
-/* Takes a file opened for reading. */
+/* Processes the opening of a file for reading. */
 void phase_opened(struct phase_finder *pf, const struct signal *s);
-/* Takes the closing of a file that was opened for reading. */
+/* Processes the closing of a file that was opened for reading. */
 void phase_read(struct phase_finder *pf, const struct signal *s);
 /* Notes that what the thread did between begin_ns and end_ns belongs to no step. */
 void phase_break(struct phase_finder *pf, uint32_t tid, uint64_t begin_ns, uint64_t end_ns);

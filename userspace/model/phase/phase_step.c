@@ -23,8 +23,8 @@ static uint64_t phase_marks_after(const struct phase_finder *pf, uint64_t ns)
 	return low;
 }
 
-/* Returns true when the mark counts for the step: it is on the step's thread or, if that runs no
- * backward passes, on a thread that does. */
+/* Returns true when the mark counts for the step: it is on the step's thread or, if the step's
+ * thread runs no backward passes, on a thread that does. */
 static bool phase_mark_counts(const struct phase_finder *pf, const struct phase_mark *m,
 			      const struct step *s)
 {
@@ -74,9 +74,9 @@ struct blocked {
 	enum mark_kind kind; /* kind of that earliest mark */
 };
 
-/* Adds a mark, without counting time twice if several threads were blocked at once: such time
- * counts for the step's own thread (own). Marks are added in descending order of their end, so the
- * mark overlaps the earlier ones from lowest_ns on. */
+/* Adds a mark. If several threads were blocked at once, their common time counts once, for the
+ * step's own thread if it is one of them (own). Marks are added in descending order of their end,
+ * so the mark overlaps the earlier ones from lowest_ns on. */
 static void phase_blocked_add(struct blocked *b, const struct phase_mark *m, bool own,
 			      uint64_t from_ns, uint64_t to_ns)
 {
@@ -332,8 +332,8 @@ static void phase_step_cut_execution(const struct phase_break *b, uint32_t n, st
 	step_ends(s, &b[most]);
 }
 
-/* Shortens a step: a break before its first backward pass moves its start, a break after its last
- * one its end. */
+/* Shortens a step: a break before the first backward pass moves the start of the step, and a break
+ * after the last backward pass moves the end. */
 static void phase_step_cut_marks(const struct phase_finder *pf, const struct phase_break *b,
 				 uint32_t n, struct step *s, uint64_t *resume_ns)
 {
@@ -347,8 +347,8 @@ static void phase_step_cut_marks(const struct phase_finder *pf, const struct pha
 			step_ends(s, &b[i]);
 			*resume_ns = b[n - 1].end_ns;
 			return;
-			/* a break in the middle of the step cannot be cut off, so its length is
-			 * only an estimate */
+			/* A break in the middle of the step cannot be cut off. If its length is an
+			 * estimate, the time of the step is, too. */
 		} else if (b[i].estimated) {
 			s->flags |= STEP_estimated;
 		}

@@ -81,7 +81,7 @@ struct hang_view {   /* the current silence of a rank; if there is none, the las
 struct straggle_view { /* state of a rank as straggler: other ranks wait for it, or did */
 	bool now;
 	uint64_t count; /* how often the rank became the straggler */
-	/* size_ns: by how much the other ranks wait longer in each step */
+	/* size_ns: how much longer the other ranks wait in each step than this rank */
 	uint64_t onset_ns, onset_step, size_ns;
 	char phase[16]; /* phase that makes the rank slow; "": unknown */
 };
@@ -177,8 +177,9 @@ struct rank_view { /* a process that runs or ran a training loop, or that the us
 	/* Number of named ranges that were not sent. They are missing in the shares of ranges in
 	 * steps. */
 	uint64_t ranges_unsent;
-	/* Figures that the job's own monitoring reports, by name. Then the number of monitoring
-	 * events, of incomplete ones, and of values that were not kept. */
+	/* monitor: figures that the job's own monitoring reports, by name. The members after
+	 * nmonitor: number of monitoring events, of incomplete ones, and of values that were not
+	 * kept. */
 	struct monitor_value *monitor;
 	uint32_t nmonitor;
 	uint64_t monitor_events, monitor_truncated, monitor_unkept;

@@ -139,8 +139,8 @@ static void anon_run(struct step_finder *sf, struct anon *a, const struct mark *
 	a->pass = (struct anon_pass){.mark = *m};
 }
 
-/* Starts to follow a thread when its first range is seen. No range followed the thread's earlier
- * backward passes. They are read from the groups held for FAMILY_BACKWARD. */
+/* Starts to observe a thread when its first range is seen, and adds its earlier backward passes,
+ * which are in the groups held for FAMILY_BACKWARD. No range followed these passes. */
 static struct anon *anon_start(struct step_finder *sf, uint32_t thread)
 {
 	struct tracker *t = sf->trackers[FAMILY_BACKWARD];

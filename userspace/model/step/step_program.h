@@ -12,7 +12,7 @@
 #define EXEC_PROGRAMS 256
 /* Maximum number of runs held until it is known which program ends steps. */
 #define EXEC_HELD 4096
-/* Maximum number of runs of other programs held after that is known. */
+/* Maximum number of runs of other programs held after the program that ends steps is known. */
 #define EXEC_LATER 4096
 /* Maximum number of steps that wait for their completion on the device. */
 #define EXEC_PENDING 512
@@ -36,7 +36,7 @@ enum program_class program_classify(const char *name);
 /* Returns the same as program_classify(), unless the program's content (enum program_content) is
  * known and shows something else. */
 enum program_class program_judge(const char *name, uint32_t content);
-/* Returns true when the name leaves no doubt that the program trains. */
+/* Returns true if the name alone shows that the program trains. */
 bool program_says_train(const char *name);
 /* Returns true when two names differ at most in a number at the end. */
 bool program_akin(const char *a, const char *b);
@@ -47,8 +47,9 @@ struct exec_program {
 	uint64_t runs;
 	uint32_t inputs, layer;
 	enum program_class class;
-	/* Numbers of runs. traced: the origin of an input was known. fed: traced runs whose input
-	 * was the output of a program. given: the output was the input of a later run. */
+	/* traced: number of runs for which the origin of an input was known. fed: number of those
+	 * whose input was the output of a program. given: number of runs whose output was the input
+	 * of a later run. */
 	uint32_t traced, fed, given;
 	uint32_t content; /* what the program's operations show: enum program_content */
 	/* number of runs whose first input was another array than in the run before */
@@ -153,7 +154,7 @@ struct exec {
 struct exec_pick {
 	uint32_t program, micro, usual, count, members;
 	bool member[EXEC_PROGRAMS];
-	bool eval; /* all programs that run evaluate or serve: none trains */
+	bool eval; /* no program that trains was found; `program` evaluates or serves */
 };
 
 /* defined in step_program_elect.c */

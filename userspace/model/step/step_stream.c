@@ -147,7 +147,8 @@ static void tracker_route(struct step_finder *sf, struct tracker *t, enum family
 		candidate_mark(sf, t->candidates[t->candidate_of[m->thread] - 1], m);
 }
 
-/* How often a new thread and the threads of the first loop alternated, and overlapped. */
+/* How often marks of a new thread and of the first loop's threads alternated (changes) and
+ * overlapped (overlaps). */
 struct turns {
 	uint32_t marks;
 	uint32_t changes, overlaps;

@@ -32,8 +32,8 @@
 /* A change is suspected when doubt.sum exceeds this many half changes, that is, halves of the
  * change that is looked for. */
 #define THRESHOLD 8.0
-/* One step adds at most this many half changes to the sum, so that up to two outliers cannot raise
- * a suspicion. */
+/* One sample adds at most this many half changes to the sum, so that one or two outliers cannot
+ * raise a suspicion. */
 #define CLIP 3.0
 /* A suspected change that is not confirmed within this many samples is dropped. */
 #define GIVE_UP (4 * CHANGE_CONFIRM)
@@ -47,16 +47,16 @@
 
 #define SCALES	3
 #define MILLION 1000000
-/* Ratios to the usual step are stored in 16 bits, in units of 1/SHARE, so they are below 16. Longer
- * steps contain a blocked call, which is not a slowdown. */
+/* Ratios to the usual step are stored in 16 bits, in units of 1/SHARE, so they are below 16. A step
+ * that is 16 times as long contains a blocked call, which is not a slowdown. */
 #define SHARE		4096.0
 #define PENDING_SAMPLES 8 /* samples averaged in each entry of pending.mean */
 /* A slowdown is reported with the mean step times before and after it, instead of the medians, if
  * the ratio of the means differs from that of the medians by at least this. */
 #define MEAN_DIFFERS 0.02
 
-/* Both tests may find the same slowdown. The test of sums waits for this long (ns), because the
- * test of medians finds the onset better. */
+/* The test of medians and the test of sums may find the same slowdown. The test of sums waits for
+ * this long (ns), because the test of medians finds the onset better. */
 #define MEDIAN_FIRST_NS 2000000000ull
 
 /* Number of step times kept to find out whether every n-th step is long (n up to PERIOD_MOST - 1).
@@ -122,7 +122,8 @@ struct change {
 	uint64_t blocks;   /* number of blocks since learning began again */
 	uint64_t block_at; /* index of the first sample of the block in progress */
 	uint64_t usual_ns; /* 0: unknown */
-	/* Usual step before steps became faster. Reset when the new usual step is well known. */
+	/* Usual step time before steps became faster. Reset when the new usual step time is well
+	 * known. */
 	uint64_t older_ns;
 	double least; /* smallest change that is reported, as a share of usual_ns */
 	uint64_t part_ns[CHANGE_PARTS];

@@ -115,9 +115,9 @@ static uint32_t input_share(uint64_t part_ns, uint64_t whole_ns)
 			: 0;
 }
 
-/* Divides a second in which a worker was busy by reason. Busy workers, and workers that wait for a
- * file or for the network or that sleep, count equally. Workers that wait for work do not delay the
- * training. */
+/* Divides into reasons a second in which a worker was busy. Busy workers, and workers that wait for
+ * a file or for the network or that sleep, count equally. Workers that wait for work do not delay
+ * the training. */
 static void input_second_busy(struct input_second *s, const struct gp_input *f, uint32_t busy,
 			      uint32_t cpu, uint32_t wait, uint32_t block)
 {
@@ -129,9 +129,9 @@ static void input_second_busy(struct input_second *s, const struct gp_input *f, 
 	s->share[INPUT_NETWORK] = (uint8_t)(WHOLE * (uint32_t)f->network / all);
 }
 
-/* Divides a second in which no worker was busy by reason. Waits for files and for the network count
- * in proportion to the number of workers that wait. CPU time and waits for a CPU count only if all
- * of these together fill the second. */
+/* Divides into reasons a second in which no worker was busy. Waits for files and for the network
+ * count in proportion to the number of workers that wait. CPU time and waits for a CPU count only
+ * if all of these together fill the second. */
 static void input_second_waiting(struct input_second *s, const struct gp_input *f)
 {
 	uint64_t all_ns = f->span_ns * f->workers;
@@ -176,7 +176,7 @@ static void input_second_shares(struct input_second *s, const struct gp_input *f
 		s->share[INPUT_BLOCK] = (uint8_t)input_share(f->main_block_ns, f->span_ns);
 }
 
-/* Divides a wait in a second by reason. The parts add up to wait_us. */
+/* Divides a wait within a second into reasons. The parts add up to wait_us. */
 static void input_second_split(const struct input_second *s, uint32_t wait_us,
 			       uint64_t us[INPUT_REASONS])
 {

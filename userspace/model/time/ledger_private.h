@@ -9,8 +9,8 @@
 
 /* Initial capacity of `pending`. */
 #define LEDGER_PENDING_MIN 16
-/* Number of first steps that are kept until the ideal is known, to move their excess to startup.
- * The ideal is known after far fewer steps. */
+/* Number of first steps that are kept until the ideal is known, to move their time above the ideal
+ * to startup. The ideal is known after far fewer steps. */
 #define LEDGER_EARLY 64
 
 struct interval {
@@ -39,7 +39,7 @@ struct ledger {
 	uint64_t lead_ns, lead_end_ns;
 	struct early early[LEDGER_EARLY];
 	uint32_t nearly;
-	uint32_t opening; /* number of next steps whose excess may be startup */
+	uint32_t opening; /* number of coming steps whose time above the ideal may be startup */
 	bool attached;	  /* the process ran before it was watched */
 	/* the first steps were divided by the ideal: from now on, gross goodput never decreases */
 	bool final;

@@ -17,7 +17,7 @@
 #define LATE_NS	    10000000000ull /* a sample that is older (ns) when it arrives is invalid */
 #define SPAN_US_MAX 100000000u
 #define US	    1000ull
-#define EVEN_NS	    100000000ull /* time that each sample counts as, if all count evenly */
+#define EVEN_NS	    100000000ull /* weight of each sample (ns) if all samples count equally */
 
 struct lines_sample {
 	uint64_t at_ns;
@@ -36,7 +36,7 @@ struct lines {
 	uint64_t samples; /* ever */
 	struct lines_name name[LINES_KEPT];
 	struct lines_last last;
-	uint64_t last_function; /* hash of the user's function of `last` */
+	uint64_t last_function; /* hash of the user's function that was sampled last */
 };
 
 struct lines *lines_new(void)
