@@ -38,8 +38,8 @@ static void rows_hot_take_over(struct rows *r, const struct gp_row *kept)
 }
 
 /* Completes a replacement of links that the predecessor began and, because it was killed, did not
- * end: hits count only if they come from links of one generation. If a row has the new generation,
- * all new links exist, so all rows get it. */
+ * end. Hits count only if they come from links of the row's generation. If any row has the new
+ * generation, all new links exist, so all rows get the new generation. */
 static void rows_swap_take_over(struct rows *r)
 {
 	uint32_t newest = GENERATION_FIRST;

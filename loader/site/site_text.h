@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* site_text.h - finds functions of a file without symbols by a text in them that contains their
- * name. */
+/* site_text.h - finds functions in a file without symbols: by a text that the function loads and
+ * that contains the name of the function. */
 #ifndef LOADER_SITE_TEXT_H
 #define LOADER_SITE_TEXT_H
 

@@ -162,7 +162,7 @@ void archive_count(struct archive *a, uint32_t *count, uint32_t max, size_t size
 void *archive_array(struct archive *a, void *have, uint32_t *count, uint32_t *cap, uint32_t max,
 		    size_t size);
 /* Writes or reads a ring (see grow_ring()) of at most max items, except their contents: its size,
- * and the items from first to next - 1. The caller has archived first. */
+ * and the items from `first` to `next` - 1. The caller must have archived `first` before. */
 #define archive_ring(a, ring, first, next, cap, least, max)                                        \
 	((ring) = archive_ring_items((a), (ring), (first), &(next), &(cap), (least), (max),        \
 				     sizeof(*(ring))))

@@ -17,8 +17,8 @@ int notify_open(struct notify **ret);
 void notify_close(struct notify *n); /* n may be NULL here and below */
 /* Sends a message such as "READY=1". Several lines are separated by newlines. */
 void notify_send(struct notify *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Returns the interval (ns) for keep-alive messages: half of the service manager's limit. 0: it
- * does not expect any. */
+/* Returns the interval (ns) for keep-alive messages: half of the service manager's limit. 0: the
+ * service manager expects no such messages. */
 uint64_t notify_watchdog_ns(const struct notify *n);
 
 #endif

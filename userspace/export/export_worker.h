@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* export_worker.h - runs an exporter whose backend may be slow, faulty or dead on a thread of its
- * own. The worker receives a snapshot at each tick, keeps the newest, and passes one to work() at
+/* export_worker.h - runs an exporter on its own thread, because its backend may be slow, faulty or
+ * dead. The worker receives a snapshot at each tick, keeps the newest, and passes one to work() at
  * each interval. export_worker_snapshot() never waits. */
 #ifndef EXPORT_EXPORT_WORKER_H
 #define EXPORT_EXPORT_WORKER_H

@@ -19,15 +19,15 @@ void json_part_ratio(struct buffer *out, const struct ledger_view *l, bool train
 void json_part_counts(struct buffer *out, const struct ledger_view *l);
 /* Converts a window to a ledger with the window's times, but without counts. */
 void json_part_window_ledger(const struct window_view *w, struct ledger_view *ret);
-/* Appends how the steps of a loop are found, and their number. */
+/* Appends how the steps of a loop are found, and the number of steps. */
 void json_part_loop(struct buffer *out, const struct step_state *st);
 /* Appends the time of steps by phase; only known phases. */
 void json_part_phases(struct buffer *out, uint32_t known, const uint64_t ns[PHASE_COUNT],
 		      bool device_known, uint64_t host_ns);
-/* Appends an object with this key: what the thread waited for, which processes ran instead, block
- * devices. */
+/* Appends an object with this key, about an examination: what the thread waited for, which
+ * processes ran instead of it, and the block devices. */
 void json_part_examination(struct buffer *out, const char *key, const struct examination *e);
-/* Appends losses (lost data by cause) and noted (drops that lost no data). */
+/* Appends the members "losses" (lost data by cause) and "noted" (drops that lost no data). */
 void json_part_losses(struct buffer *out, const struct snapshot *s);
 
 #endif

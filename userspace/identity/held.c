@@ -144,8 +144,8 @@ static int held_numbered(const struct held_order *o, const int32_t *number, uint
 	return o->count == o->n && (uint32_t)number[k] < o->n ? o->at[number[k]] : -1;
 }
 
-/* Reduces the devices to those in the list, in its order; to none if the list cannot be
- * interpreted. */
+/* Reduces the devices to those in the list `visible`, in the order of the list. No device is left
+ * if the list cannot be interpreted. */
 static void held_restrict(struct held_order *o, const char *visible)
 {
 	char names[HELD_NAMES], *rest = names, *name;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_place.c - to which job a process belongs, its workload location, and events of its pod or
- * node. */
+/* model_place.c - finds the job to which a process belongs, and handles workload locations and
+ * events of pods and nodes. */
 #include "userspace/base/hash.h"
 #include "userspace/model/model_private.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* python_find.c - finds _PyRuntime. The interpreter and its library export it, because extension
- * modules are linked to it, so its symbol can be found in their memory. */
+/* python_find.c - finds _PyRuntime in the memory of a process. The interpreter or libpython exports
+ * this symbol, because extension modules are linked to it. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>

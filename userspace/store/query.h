@@ -34,8 +34,8 @@ struct store_totals {
 	struct sums sums;
 	uint64_t steps;
 	struct sketch times;
-	/* Excluded time in the span: by --exclude of the watch (exact), and by exclusions in the
-	 * store. */
+	/* Time in the span that is excluded: by --exclude when the job was watched (exact), and by
+	 * exclusions in the store. */
 	uint64_t excluded_ns;
 	uint64_t cut_ns; /* part of excluded_ns that is due to exclusions in the store */
 	/* An exclusion covers part of a row longer than a minute, so the row's contents were
@@ -109,8 +109,8 @@ struct store_health {
 		at_ns;
 	uint64_t size_ns;
 	bool over;
-	/* Not read from the store: a caller sets it for events that have no line of their own in a
-	 * report (report/document.h). */
+	/* Set by callers, not read from the store: the event has no line of its own in a report
+	 * (report/document.h). */
 	bool minor;
 	int rank;
 };

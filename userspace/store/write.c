@@ -201,9 +201,9 @@ static int write_run_numbered(struct store *st, int64_t session, int64_t job,
 				 "iiii", job, session, (int64_t)a->run, (int64_t)a->start_mono_ns);
 }
 
-/* Finds the stored run to which a rank may belong that is the first of its run in this session. It
- * is the last run of the job, if an earlier session wrote it, no rank of it ended before this rank
- * began, and no rank of it has the same number. Returns -ENOENT if there is no such run. */
+/* Finds the stored run to which the first rank of a run in this session belongs: the last run of
+ * the job, if an earlier session wrote it, none of its ranks ended before this rank began, and none
+ * has the same rank number. Returns -ENOENT if there is no such run. */
 static int write_run_find(struct store *st, int64_t session, int64_t job, const char *boot_id,
 			  const struct intake_about *a, int64_t *ret_id)
 {
@@ -690,8 +690,8 @@ static int write_minutes_delete(struct store *st, int64_t rank)
 	return STORE_RUN_ALL(st, rows, rank);
 }
 
-/* Moves the minutes of one rank to another rank. If both ranks have the same minute, its time is
- * added up. */
+/* Moves the minutes of one rank to another rank. If both ranks have the same minute, the times of
+ * both are added. */
 static int write_minutes_move(struct store *st, int64_t from, int64_t to)
 {
 	struct intake_minute m;

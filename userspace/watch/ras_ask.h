@@ -31,7 +31,7 @@ struct ras_answer {
 
 /* Starts the process. root: "", or the folder that contains proc; it is copied. Call while there is
  * one thread. Returns a socket that the caller owns, to send and receive the structs above, or
- * -errno. When the socket is closed, the process ends; *ret_pid is for waiting for that. */
+ * -errno. The process ends when the socket is closed; *ret_pid is the pid to wait for. */
 int ras_server_start(const char *root, pid_t *ret_pid);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch_ras.h - asks NCCL's RAS service about processes of distributed jobs that make no progress,
- * about one at a time, and records the answers. The questions are sent by a helper process,
- * gp-bpf-ras (ras_ask.h), which keeps the privilege needed for that. Single-threaded. */
+ * usually one process at a time, and records the answers. The questions are sent by a helper
+ * process, gp-bpf-ras (ras_ask.h), which keeps the privilege needed for that. Single-threaded. */
 #ifndef WATCH_WATCH_RAS_H
 #define WATCH_WATCH_RAS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cover.h - computes how much time spans have in common with other spans, in any unit of time.
- * Sorts the spans, so that it is fast for many of them; the goodput library compares each span with
- * each other. */
+ * Sorts the spans, so that it is fast for many spans; the goodput library compares every span with
+ * every other. */
 #ifndef ACCOUNT_COVER_H
 #define ACCOUNT_COVER_H
 
@@ -31,9 +31,9 @@ void goodput_cover_free(struct goodput_cover *c);
 goodput_wide goodput_cover_shared(const struct goodput_cover *c, int64_t from, int64_t to);
 
 /* Computes for each outer span the total length of the inner spans within it, and for each inner
- * span the number of outer spans that contain it. A span is within another if both have the same
- * ends, too. Inner spans must have from < to. The results have one entry for each span; either may
- * be NULL. Returns false if there is no memory. */
+ * span the number of outer spans that contain it. Spans with the same start and end contain each
+ * other. Inner spans must have from < to. The results have one entry for each span; either result
+ * may be NULL. Returns false if there is no memory. */
 bool goodput_contained(const struct goodput_range *outer, size_t outer_count,
 		       const struct goodput_range *inner, size_t inner_count,
 		       goodput_wide *ret_length, uint64_t *ret_holders);

@@ -111,12 +111,12 @@ void otlp_range(struct otlp_tree *t, struct otlp_process *p, const struct fact_r
 /* otlp_loop.c */
 uint64_t otlp_loop_id(const struct otlp_process *p, uint32_t loop);
 void otlp_loop_step(struct otlp_tree *t, struct otlp_process *p, const struct fact_step *fs);
-/* Return a step of the first loop: the one with this number, and the last one that had ended by ns.
- * NULL: not among the last OTLP_DONE steps. */
+/* otlp_done_step() returns the step of the first loop with this number, otlp_done_by() the latest
+ * step of that loop that had ended by ns. NULL: not among the last OTLP_DONE steps. */
 const struct otlp_done *otlp_done_step(const struct otlp_process *p, uint64_t number);
 const struct otlp_done *otlp_done_by(const struct otlp_process *p, uint64_t ns);
-/* Sends the held spans, except those that end after the loop's last step so far. all: send the
- * excepted spans, too, because no later step will come. */
+/* Sends the held spans, except those that end after the end of the loop's latest step. all: sends
+ * these as well, because no later step will come. */
 void otlp_held_settle(struct otlp_tree *t, struct otlp_process *p, bool all);
 void otlp_loop_end(struct otlp_tree *t, struct otlp_process *p, uint32_t loop, bool unfinished);
 

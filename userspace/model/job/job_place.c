@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_place.c - in which collective each rank of a job waits when the job hangs.
+/* job_place.c - finds in which collective each rank of a job waits when the job hangs.
  *
  * All ranks enter the collectives of a communicator in the same order. So a rank with a lower count
  * has not entered the collective in which the others wait. This needs counts from the start of both

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* phase.h - finds the activities of a process between steps and within steps: batches, evaluations,
- * checkpoints, phases. Feed a signal here before the step finder, so that a span that ends before a
- * step is reported before that step is read. Pure and deterministic; usually 7 KiB, under 256 KiB
- * for any process. Times in ns, CLOCK_MONOTONIC. */
+ * checkpoints, phases. Pass each signal to these functions before the step finder, so that a span
+ * that ends before a step is reported before that step is read. Pure and deterministic; usually 7
+ * KiB, under 256 KiB for any process. Times in ns, CLOCK_MONOTONIC. */
 #ifndef MODEL_PHASE_H
 #define MODEL_PHASE_H
 

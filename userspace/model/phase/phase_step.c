@@ -56,7 +56,7 @@ static bool phase_blocked_counts(const struct phase_split *sp, const struct phas
 }
 
 /* Returns the index after the last mark that may overlap the time before to_ns. Marks are sorted by
- * end, so that is the first mark that ends later. */
+ * their end, so the first mark that ends at or after to_ns is the last one that may overlap. */
 static uint64_t phase_blocked_marks_until(const struct phase_finder *pf, uint64_t first,
 					  uint64_t to_ns)
 {

@@ -71,8 +71,8 @@ struct monitor {
 	uint64_t unkept;
 };
 
-/* Events that end with one record, in order: the previous event of the thread, or the oldest one if
- * there is no room; and the event to which the record belongs. */
+/* Events that one record ends, in this order: the previous event of the record's thread, or, if
+ * there is no room, the oldest event; then the event to which the record belongs. */
 struct monitor_events {
 	struct monitor_event event[2];
 	uint32_t count;

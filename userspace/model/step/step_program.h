@@ -99,7 +99,8 @@ struct exec_step {
 	struct exec_block eval;
 };
 
-/* Time that step_finder_evaluation() returns. */
+/* An evaluation between two steps, or the idle time after one. step_finder_evaluation() returns
+ * it. */
 struct exec_span {
 	uint64_t begin_ns, end_ns;
 	uint32_t tid;

@@ -495,8 +495,8 @@ static uint64_t change_index_of(const struct change *c, uint64_t number)
 static void change_report_slower(struct change *c, const struct onset *o, uint64_t noticed)
 {
 	struct change_view *v = &c->reported;
-	/* The two tests may date the onset before the end of the last slowdown; then the new
-	 * slowdown begins at that end. */
+	/* The tests of medians and of sums may date the onset before the end of the previous
+	 * slowdown. Then the new slowdown begins at that end. */
 	bool overlaps = o->start_ns < v->end_ns;
 
 	*v = (struct change_view){

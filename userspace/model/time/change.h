@@ -18,7 +18,8 @@
  * Steps of less than 50 ms are averaged in groups, and the test above takes the mean of a group. A
  * second test takes sums of 8, 32 and 128 samples, for a loss of time that the median does not show
  * (every 4th step is long, a garbage collector, bursts of another program): a CUSUM of the
- * likelihood that 85 % of the sums are long. Size and step times are then means.
+ * likelihood that 85 % of the sums are long. If this test finds a slowdown, its size and its step
+ * times are means.
  *
  * A slowdown is reported after it lasted 5 s. Within an hour after a short slowdown it has to last
  * 57 s without a pause. After four short ones or more it has to last so long that fewer than 0.3

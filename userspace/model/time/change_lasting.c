@@ -5,12 +5,12 @@
 
 #include "userspace/base/number.h"
 
-/* How long a slowdown has to last before it is reported. A shared machine has many that last a
- * second or two, so shorter ones than LASTING_NS are never reported. Within HOUR_NS after a short
- * slowdown (up to SHORT_NS) the machine counts as shared: the next one has to last
- * LASTING_NOISY_NS. After SPELLS_LEAST short ones it has to last so long, up to LASTING_MOST_NS,
- * that less than FALSE_MOST false reports an hour are expected, if their lengths are
- * exponential. */
+/* How long a slowdown has to last before it is reported. A shared machine has many slowdowns of a
+ * second or two, so slowdowns shorter than LASTING_NS are never reported. Within HOUR_NS after a
+ * short slowdown (up to SHORT_NS) the machine counts as shared: the next slowdown has to last
+ * LASTING_NOISY_NS. After SPELLS_LEAST short slowdowns it has to last so long, up to
+ * LASTING_MOST_NS, that less than FALSE_MOST false reports an hour are expected, if the lengths of
+ * slowdowns are distributed exponentially. */
 #define LASTING_NOISY_NS 57000000000ull
 #define LASTING_MOST_NS	 120000000000ull
 #define SPELLS_LEAST	 4.0

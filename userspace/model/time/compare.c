@@ -45,8 +45,8 @@ static double compare_log_gamma(double x)
 	return lgamma_r(x, &sign);
 }
 
-/* Returns the regularized incomplete beta function. Of two equivalent fractions it computes the one
- * that converges fast. */
+/* Returns the regularized incomplete beta function, by that of two equivalent continued fractions
+ * which converges faster. */
 static double compare_beta_part(double a, double b, double x)
 {
 	double front;

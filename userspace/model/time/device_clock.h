@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device_clock.h - what the accelerator of a training process did in each second: its clock, why
- * that was lower than it could be, and its errors; and how much longer the process waited for it
- * because of a lower clock.
+/* device_clock.h - the accelerator of a training process, second by second: clock rate, reasons for
+ * a lower rate, errors. Also computes how much longer the process waited for the accelerator
+ * because of a lower clock rate.
  *
  * Pure; 9 KiB. Times in ns, CLOCK_MONOTONIC. */
 #ifndef MODEL_DEVICE_CLOCK_H

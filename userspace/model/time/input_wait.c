@@ -228,8 +228,8 @@ void input_waits_figures(struct input_waits *w, uint64_t ts_ns, const struct gp_
 	if (!span_ns || span_ns > SECOND_MAX || span_ns > ts_ns ||
 	    (last && last->end_ns + span_ns > ts_ns + span_ns / 2))
 		return;
-	/* If records are missing before this second, only a part of the open waits belongs to
-	 * it. */
+	/* If records are missing before this second, only a part of the waits in open_ns belongs to
+	 * this second. */
 	if (last && ts_ns - last->end_ns > span_ns)
 		open_ns = (uint64_t)((double)open_ns * (double)span_ns /
 				     (double)(ts_ns - last->end_ns));
