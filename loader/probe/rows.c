@@ -51,7 +51,7 @@ static void rows_swap_take_over(struct rows *r)
 		if (r->kernel->rows[i].gen)
 			__atomic_store_n(&r->kernel->rows[i].gen, newest, __ATOMIC_RELEASE);
 	r->generation = newest;
-	r->swapping = r->swapped = true; /* until rows_swapped() is called */
+	r->swapping = r->swapped = true; /* rows_swapped() resets these */
 }
 
 /* Sends the hits of a row again if the predecessor only counted them: the budget of this process

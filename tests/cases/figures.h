@@ -160,6 +160,22 @@ static bool figure_fact(const struct figure *f, const char *key, uint64_t *ret)
 	return false;
 }
 
+/* long_steps: number of long steps; long_lost: time lost by them; long_CAUSE: its part. */
+static bool figure_long(const struct long_steps_view *l, const char *key, uint64_t *ret)
+{
+	if (strncmp(key, "long_", 5) != 0)
+		return false;
+	key += 5;
+	*ret = !strcmp(key, "steps") ? l->count : l->lost_ns;
+	for (int i = 0; i < TIME_CAUSE_COUNT; i++) {
+		if (!strcmp(key, time_cause_name[i])) {
+			*ret = l->ns[i];
+			return true;
+		}
+	}
+	return !strcmp(key, "steps") || !strcmp(key, "lost");
+}
+
 static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 {
 	static const struct loop_view none;
@@ -229,11 +245,6 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 		{"lost_straggler", r->cause_ns[TIME_CAUSE_straggler]},
 		{"else_share", (uint64_t)(100 * r->else_share + 0.5)},
 		{"else_first", (uint64_t)(100 * r->else_lines[0].share + 0.5)},
-		{"long_steps", r->long_steps.count},
-		{"long_lost", r->long_steps.lost_ns},
-		{"long_disk", r->long_steps.ns[TIME_CAUSE_disk]},
-		{"long_contention", r->long_steps.ns[TIME_CAUSE_cpu_contention]},
-		{"long_unknown", r->long_steps.ns[TIME_CAUSE_unknown]},
 		{"lost_unknown", r->cause_ns[TIME_CAUSE_unknown]},
 		{"lost_loader", r->cause_ns[TIME_CAUSE_loader_cpu]},
 		{"input_wait", r->input.wait_ns},
@@ -253,7 +264,7 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 		}
 	}
 	if (figure_type(f, &r->ledger, key, ret) || figure_range(l, key, ret) ||
-	    figure_bucket(&r->ledger, key, ret))
+	    figure_bucket(&r->ledger, key, ret) || figure_long(&r->long_steps, key, ret))
 		return true;
 	if (!strcmp(key, "in_host") || !strcmp(key, "waited")) {
 		*ret = !l->device_known ? UINT64_MAX : *key == 'w' ? l->wait_ns : l->host_ns;

@@ -16,9 +16,10 @@
 struct http_conn {
 	struct http_conn *next, **place;
 	int fd;
-	bool spoke;	      /* TLS only: the client has sent its first byte */
-	uint64_t since_ns;    /* start of the connection, or end of the previous answer */
-	uint64_t address;     /* client, from http_conn_address(), to count wrong passwords */
+	bool spoke;	   /* TLS only: the client has sent its first byte */
+	uint64_t since_ns; /* start of the connection, or end of the previous answer */
+	/* client's address by http_conn_address(), to count wrong passwords */
+	uint64_t address;
 	struct http_tls *tls; /* NULL: none */
 };
 

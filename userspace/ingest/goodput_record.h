@@ -50,7 +50,7 @@ struct goodput_record {
 	int64_t number;
 	/* Time that training waited for a checkpoint; GOODPUT_UNKNOWN: it is null in the log. */
 	int64_t duration_us;
-	uint32_t job, name;		   /* numbers of names in goodput_names.h */
+	uint32_t job, name;		   /* numbers of the names, see goodput_names.h */
 	uint32_t active, total, available; /* numbers of slices */
 	uint8_t kind;
 	bool persistent; /* the checkpoint was written to gs://; false: to a local disk */

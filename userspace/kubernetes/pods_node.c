@@ -50,7 +50,7 @@ static bool node_ends_in(const char *text, const char *end)
 	return len >= n && !strcmp(text + len - n, end);
 }
 
-/* Returns which event a condition stands for, judged by words in its name. */
+/* Returns the kind of event that a condition reports, judged by words in its name. */
 static uint8_t node_kind(const char *name)
 {
 	if (strstr(name, "aintenance") || strstr(name, "ermination") || strstr(name, "Terminating"))
@@ -82,7 +82,7 @@ static void node_condition(const cJSON *condition, struct pods_signal *signals, 
 		 message[0] ? ": " : "", message);
 }
 
-/* Returns which event a taint stands for; 0: the taint is permanent. */
+/* Returns the kind of event for which a taint was set; 0: the taint is permanent. */
 static uint8_t node_taint_kind(const char *key, const char *effect)
 {
 	static const struct {

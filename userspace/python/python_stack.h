@@ -35,9 +35,10 @@ struct python_thread {
 	pid_t tid;	  /* the thread's id in our pid namespace; 0: unknown */
 	uint64_t pthread; /* its pthread_t */
 	bool holds_gil;	  /* the thread held the global interpreter lock just before it was read */
-	bool collects;	  /* the thread holds the lock, and the garbage collector runs */
-	/* If the thread does not hold the lock: memory from lock_at to below lock_end contains the
-	 * futexes of that lock. 0: unknown */
+	/* the thread holds the interpreter lock, and the garbage collector runs */
+	bool collects;
+	/* If the thread does not hold the interpreter lock: memory from lock_at to below lock_end
+	 * contains the futexes of the lock. 0: unknown */
 	uint64_t lock_at, lock_end;
 	/* Address of the PyThreadState of the thread that held the lock, for python_dump_holder();
 	 * 0: none did */

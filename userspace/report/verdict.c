@@ -28,11 +28,12 @@
 #define STARTUP_MIN	  0.1 /* least share of startup for a finding */
 #define DEVICE_MIN	  0.5 /* least share of a step in which the host waits for the device */
 #define UNEVEN_RATIO	  2.0 /* least ratio of p99 to median step time for a finding */
-#define LACK_MIN	  0.1 /* least share of time in which the training thread is held up */
-#define OWN_CODE_MIN	  0.1
-#define OTHER_MIN	  0.1
-#define PERCENT(share)	  (100 * (share))
-#define SHARE(f, part)	  ((double)(part) / (double)(f)->judged_ns)
+/* least share of time in which the training thread waits for a resource */
+#define LACK_MIN       0.1
+#define OWN_CODE_MIN   0.1
+#define OTHER_MIN      0.1
+#define PERCENT(share) (100 * (share))
+#define SHARE(f, part) ((double)(part) / (double)(f)->judged_ns)
 
 const char *const verdict_name[VERDICT_COUNT] = {
 #define X(id, label) #id,

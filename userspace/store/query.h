@@ -50,7 +50,7 @@ struct store_job {
 	bool logged;	     /* imported from a log (import.h) instead of observed */
 	int64_t imported_ns; /* time of the import; STORE_NONE: not imported */
 	int64_t first_ns, last_ns;
-	/* When the job was last seen by a gp-bpf that is still running; 0: none is. */
+	/* When the job was last seen by a gp-bpf that is still running; 0: no such gp-bpf runs. */
 	int64_t watched_ns;
 	char uid[64]; /* "": none */
 	/* number of runs on other nodes, which the sums include, but the lists of runs and ranks do

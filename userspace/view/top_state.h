@@ -66,7 +66,8 @@ struct top_rank {
 	/* how long the rank hangs, or how long others wait for it in each step */
 	uint64_t mark_ns;
 	char evidence[FACT_EVIDENCE_MAX], why[32];
-	double slow_ratio; /* step time now, divided by that before the slowdown; 0: unknown */
+	/* present step time divided by the step time before the slowdown; 0: unknown */
+	double slow_ratio;
 	struct top_event events[TOP_EVENTS]; /* the latest events */
 	uint32_t nevents;
 };

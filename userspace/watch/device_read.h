@@ -28,8 +28,7 @@ struct device_reply {
 	uint32_t ndrm;
 	char why[192];
 	struct device_id nvidia[HELD_MAX], drm[HELD_MAX];
-	/* Figures of the requested devices; an empty name means that there are none for this
-	 * device. */
+	/* Figures of the requested devices. An empty name: there are no figures for this device. */
 	struct gp_device nvidia_figures[HELD_MAX], drm_figures[HELD_MAX];
 };
 

@@ -19,7 +19,7 @@ struct otlp_part { /* consecutive steps of a loop that share one training_metric
 	uint64_t total_ns, least_ns, most_ns;
 	uint64_t first_end_ns, last_end_ns;
 	uint64_t forward_ns, backward_ns, data_ns;
-	uint32_t known; /* one bit for each phase: known in all steps of the part */
+	uint32_t known; /* phases (as bits) that are known in all steps of the part */
 };
 
 struct otlp_events { /* events of a span that has not ended */

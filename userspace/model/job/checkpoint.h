@@ -104,10 +104,10 @@ const struct checkpoint *checkpoints_newest(const struct checkpoints *c, uint64_
 #define CHECKPOINT_HOWS(X)                                                                         \
 	X(0, none)    /* not recognised */                                                         \
 	X(1, inode)   /* device, inode, size and time are those of a file that was written */      \
-	X(2, path)    /* same path, size and time */                                               \
-	X(3, copy)    /* same name, size and time: it was copied or moved */                       \
-	X(4, changed) /* same device and inode, but written to since */                            \
-	X(5, size)    /* same path and size */                                                     \
+	X(2, path)    /* path, size and time are those of a written file */                        \
+	X(3, copy)    /* name, size and time are those of a written file: copied or moved */       \
+	X(4, changed) /* device and inode are those of a written file, written again since */      \
+	X(5, size)    /* path and size are those of a written file */                              \
 	X(6, number)  /* unknown file whose name has the step of a known checkpoint */             \
 	X(7, newest)  /* a restore was seen, but no file: assumes the last checkpoint */           \
 	X(8, nothing) /* no checkpoint was read: the run starts from the beginning */

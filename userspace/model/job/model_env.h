@@ -27,10 +27,10 @@ struct model_env {
 	struct excluded excluded;
 	struct range_rules ranges;
 	struct step_config step; /* settings for step finders that are made from now on */
-	uint64_t ideal_ns;	 /* set by the user; 0: compute it */
-	uint64_t hang_ns;	 /* limit of silence set by the user; 0: compute it */
-	/* A slowdown is reported if it lasts at least slow_ns and costs at least slow_ppm (ppm) of
-	 * its time; 0: the default limits. */
+	uint64_t ideal_ns;	 /* ideal step time set by the user; 0: compute it */
+	uint64_t hang_ns;	 /* silence that counts as a hang, set by the user; 0: compute it */
+	/* A slowdown is reported when it has lasted at least slow_ns and has cost at least slow_ppm
+	 * millionths of that time; 0: the default limits. */
 	uint64_t slow_ns, slow_ppm;
 	/* lengths of windows that the user set; 0: unused. If all are 0, window_usual_ns is
 	 * used. */

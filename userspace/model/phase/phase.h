@@ -30,7 +30,7 @@ struct span {
 	uint32_t tid;
 	uint64_t begin_ns, end_ns;
 	bool closed; /* false: the end of the span was not seen, so end_ns is when it was cut off */
-	bool async;  /* SPAN_SAVE: another thread trains meanwhile */
+	bool async;  /* SPAN_SAVE: another thread trains during the save */
 	uint32_t files;
 	/* Number of files that the file system probes saw. 0: only calls of the framework's writers
 	 * or readers were seen. */

@@ -71,7 +71,7 @@ static uint64_t phase_blocked_marks_until(const struct phase_finder *pf, uint64_
 struct blocked {
 	uint64_t ns[MARK_KINDS];
 	uint64_t lowest_ns;  /* start of the earliest mark that was added */
-	enum mark_kind kind; /* kind of that earliest mark */
+	enum mark_kind kind; /* kind of the earliest mark that was added */
 };
 
 /* Adds a mark. If several threads were blocked at once, their common time counts once, for the

@@ -46,7 +46,7 @@ struct loop_view {
 	/* Number and total time of the slowdowns that were not reported, because they were too
 	 * short or cost too little. */
 	uint64_t bursts, bursts_ns;
-	/* step times of the last minute and of the last ten minutes, by the clock */
+	/* step times in the last minute and in the last ten minutes */
 	struct times_view recent_times[RECENT_CLOCKS];
 	uint64_t last_number, last_end_ns;
 	uint64_t recent_ns[SNAPSHOT_RECENT]; /* oldest first */
@@ -78,7 +78,8 @@ struct hang_view {   /* the current silence of a rank; if there is none, the las
 	uint64_t count, total_ns; /* number and total time of all hangs */
 };
 
-struct straggle_view { /* state of a rank as straggler: other ranks wait for it, or did */
+/* state of a rank as straggler: whether other ranks wait for it, or did earlier */
+struct straggle_view {
 	bool now;
 	uint64_t count; /* how often the rank became the straggler */
 	/* size_ns: how much longer the other ranks wait in each step than this rank */
@@ -126,7 +127,7 @@ struct rank_view { /* a process that runs or ran a training loop, or that the us
 	 * by kind. */
 	uint64_t faults[FAULT_COUNT];
 	uint64_t checkpoints, restores, checkpoint_save_ns;
-	uint64_t cause_ns[TIME_CAUSE_COUNT]; /* lost to slowdowns */
+	uint64_t cause_ns[TIME_CAUSE_COUNT]; /* time lost to slowdowns, by cause */
 	struct long_steps_view long_steps;
 	/* Waits for the data loader, since the process began. */
 	struct input_sums input;

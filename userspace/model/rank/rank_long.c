@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank_long.c - the causes of single long steps: of those that take more than twice the p99 while
- * the loop is not slow. What the process lacked in the seconds of such a step (a CPU, a disk...) is
- * compared with the minute before. */
+/* rank_long.c - finds the causes of single long steps: of those that take more than twice the p99
+ * while the loop is not slow. Compares the resources that the process lacked during the step (a
+ * CPU, a disk...) with those that it lacked in the minute before. */
 #include "userspace/model/rank/rank_private.h"
 
 #include "userspace/base/clock.h"
@@ -11,19 +11,20 @@
  * (ns) more than the ideal step. */
 #define LONG_TIMES    2
 #define LONG_LEAST_NS 100000000ull
-/* What a process lacks is measured once a second, so LONG_ROUND_NS (ns) before and after a long step
- * are judged together with it. They are judged LONG_AFTER_NS after its end: long steps that are the
- * beginning of a slowdown are usually known to be so by then, and do not count. */
+/* The lack of resources is measured once a second, so LONG_ROUND_NS (ns) before and after the step
+ * are examined with it. This is done LONG_AFTER_NS (ns) after the end of the step: by then it is
+ * usually known whether the step was the first of a slowdown, whose causes are found elsewhere. */
 #define LONG_ROUND_NS 1000000000ull
 #define LONG_AFTER_NS 20000000000ull
-/* An event tells of long steps that have lost at least this much (ns). */
+/* An event reports long steps that have lost at least this much time (ns). */
 #define LONG_EVENT_NS 500000000ull
 
 struct rank_long {
-	/* The long steps that are judged next: the span that contains them, their number, the last
-	 * of them, and the time that they took beyond the ideal; count 0: none. */
+	/* The long steps whose causes are not known yet: the span that contains them, how many they
+	 * are (0: there are none), number of the last one, and how much longer than the ideal they
+	 * took. */
 	uint64_t from_ns, to_ns, count, last_step, lost_ns;
-	struct long_steps_view judged;
+	struct long_steps_view judged; /* sums of all long steps whose causes were looked for */
 };
 
 void rank_long_free(struct rank_long *l)

@@ -529,7 +529,8 @@ void rank_lines_free(struct rank_lines *ls); /* NULL is allowed */
 void rank_long_step(struct rank *r, const struct rank_loop *lp, const struct step *s, uint64_t ns);
 /* Finds the causes of the long steps that ended some seconds ago. */
 void rank_long_tick(struct rank *r, uint64_t now_ns);
-/* Forgets the long steps since onset_ns that were not judged yet: they belong to a slowdown. */
+/* Forgets the long steps since onset_ns whose causes are not known yet: they are part of a
+ * slowdown. */
 void rank_long_drop(struct rank *r, uint64_t onset_ns);
 void rank_long_view(const struct rank *r, struct long_steps_view *ret);
 void rank_long_archive(struct archive *a, struct rank_long **at);

@@ -86,7 +86,7 @@ enum step_flag {
 
 struct step {
 	uint32_t loop;	 /* index of the training loop, from 0; loops can run in parallel */
-	uint64_t number; /* from 1 in each loop */
+	uint64_t number; /* number of the step, from 1 in each loop */
 	uint64_t start_ns, end_ns;
 	uint32_t micro_batches; /* number of outermost backward passes */
 	uint32_t updates;	/* number of optimizer updates, usually 1 */

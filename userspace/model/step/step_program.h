@@ -95,7 +95,7 @@ struct exec_block {
 struct exec_step {
 	struct exec_run run;
 	uint32_t micro;
-	/* The runs between the previous step and this one; runs is 0 if there are none. */
+	/* Runs between the previous step and this one; eval.runs is 0 if there are none. */
 	struct exec_block eval;
 };
 
@@ -104,7 +104,8 @@ struct exec_step {
 struct exec_span {
 	uint64_t begin_ns, end_ns;
 	uint32_t tid;
-	bool idle; /* idle time after an evaluation, until the next step; otherwise an evaluation */
+	/* true: idle time between an evaluation and the next step; false: an evaluation */
+	bool idle;
 };
 
 /* Search for the program that ends steps, and state of its steps. */

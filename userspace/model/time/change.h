@@ -57,10 +57,11 @@ struct change_view {
 	uint64_t onset_step, onset_ns; /* first slow step, and when it began */
 	/* step at which the slowdown was detected */
 	uint64_t noticed_step;
-	/* Median step before the onset, and since the onset (while the slowdown lasts: of the last
-	 * 40 steps). */
+	/* Median step time before the onset, and since the onset (while the slowdown lasts: of the
+	 * last 40 steps). */
 	uint64_t before_ns, after_ns;
-	/* First step of usual length again, and its start; 0: the slowdown continues. */
+	/* First step of usual length after the slowdown, and the start of that step; 0: the
+	 * slowdown continues. */
 	uint64_t end_step, end_ns;
 	/* The slowdown ended because later steps have another number of micro-batches. */
 	bool incomparable;

@@ -35,7 +35,7 @@ struct ledger {
 	uint64_t steps, max_step;
 	uint64_t run_steps;	   /* steps of the current run */
 	uint64_t ideal_ns, mad_ns; /* 0: unknown */
-	/* time booked as startup before the first step, and its end */
+	/* time booked as startup before the first step, and the end of that time */
 	uint64_t lead_ns, lead_end_ns;
 	struct early early[LEDGER_EARLY];
 	uint32_t nearly;

@@ -60,8 +60,10 @@ struct lines_slower {	     /* by how much each step grew */
 /* Activity of a thread at a sample */
 enum lines_use {
 	LINES_NOT_OWN, /* none of these */
-	LINES_OWN,     /* runs, or sleeps in, own code that a package called, such as forward() */
-	LINES_OUTSIDE, /* runs, or sleeps in, own code that no package has called */
+	/* runs, or sleeps in, the user's code, called by a package, such as forward() of a module
+	 */
+	LINES_OWN,
+	LINES_OUTSIDE, /* runs, or sleeps in, the user's code that no package has called */
 	LINES_COLLECT, /* runs the garbage collector */
 	LINES_INPUT,   /* is in a data loader */
 	LINES_LOCKED,  /* waits for the interpreter's lock; the line is that of the holder */

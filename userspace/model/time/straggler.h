@@ -32,8 +32,9 @@
 
 enum straggler_event { STRAGGLER_NONE, STRAGGLER_FOUND, STRAGGLER_OVER };
 
-struct straggler_view {		       /* the current straggler, or the last one */
-	uint64_t onset_ns, onset_step; /* start and number of the first step in which it was late */
+struct straggler_view { /* the current straggler, or the last one */
+	/* start and number of the first step in which the straggler was late */
+	uint64_t onset_ns, onset_step;
 	/* How much longer the other ranks wait than the straggler in a step (median). */
 	uint64_t size_ns;
 	/* the straggler was late in `late` of the last `of` steps */
