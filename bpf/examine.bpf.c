@@ -118,7 +118,7 @@ struct {
 
 /* ---- the cost of an examination -------------------------------------------------------------- */
 
-/* Counts a run on this CPU. Returns NULL when the examination is over. */
+/* Counts a run of a BPF program on this CPU. Returns NULL when the examination is over. */
 static __always_inline struct gp_exam_cpu *gp_exam_begin(__u64 now_ns)
 {
 	__u32 only = 0;
@@ -331,8 +331,8 @@ __noinline __u32 gp_exam_find(__u32 tid)
 	return GP_EXAM_THREADS;
 }
 
-/* The current process, which ran on this CPU since since_ns, leaves it while thread i waited to run
- * there. */
+/* Adds the time that the current process ran on this CPU while thread i waited to run there. Call
+ * when the process leaves the CPU; since_ns: when it came to the CPU. */
 __noinline int gp_exam_instead(__u32 i, __u64 since_ns, __u64 now_ns)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();

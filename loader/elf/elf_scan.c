@@ -74,7 +74,8 @@ static int elf_scan_ref_count(struct scan *s, uint32_t name, uint32_t index)
 	return 0;
 }
 
-/* Fails if the file has changed since its symbols were counted. */
+/* Adds a symbol to its piece. Returns -EBADMSG if the piece is full: the file has changed since its
+ * symbols were counted. */
 static int elf_scan_ref_put(struct scan *s, uint32_t name, uint32_t index)
 {
 	struct piece *p = &s->pieces[name / PIECE_BYTES];

@@ -135,8 +135,8 @@ static int kernel_maps_adopt(const struct call_bpf *call, struct pins *pins)
 	return err;
 }
 
-/* Creates the maps of the call object before that is loaded. So the life object, which also uses
- * them, can be loaded in parallel. */
+/* Creates the maps of the BPF object of calls before this object is loaded. The BPF object of
+ * process life also uses these maps, and so can be loaded in parallel. */
 static int kernel_maps_make(const struct call_bpf *call)
 {
 	char name[PIN_NAME_MAX];
@@ -175,7 +175,8 @@ static int kernel_maps_pin(const struct call_bpf *call, struct pins *pins)
 	return err;
 }
 
-/* Since Linux 6.12 a program loaded for one kind of link cannot be attached by the other kind. */
+/* Loads the probe programs for the kind of link that will attach them: since Linux 6.12, a program
+ * that was loaded for one kind of link cannot be attached by another kind. */
 static int kernel_call_programs_load(struct call_bpf *call)
 {
 	struct bpf_program *prog;
@@ -215,8 +216,8 @@ static int kernel_user_reads_restore(struct bpf_program *prog, struct bpf_prog_l
 	return err;
 }
 
-/* Opens the call object. Registers only one program handler with libbpf and never removes it:
- * libbpf keeps handlers in an array that moves when one is added, and programs point into that
+/* Opens the BPF object of calls. Registers only one program handler with libbpf and never removes
+ * it: libbpf keeps handlers in an array that moves when one is added, and programs point into that
  * array. */
 static struct call_bpf *kernel_call_open(void)
 {
@@ -250,7 +251,8 @@ static void kernel_life_load(void *arg)
 	o->life_error = life_bpf__load(o->life);
 }
 
-/* Loads the call object, whose maps exist, and begins to load the life object in a thread. */
+/* Loads the BPF object of calls, whose maps exist already, and starts a thread that loads the BPF
+ * object of process life. */
 static int kernel_objects_begin(struct kernel_objects *o, const char **ret_what)
 {
 	int err = kernel_life_prepare(o);

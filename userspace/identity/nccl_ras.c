@@ -54,7 +54,7 @@ struct ras_verdict {
 	size_t lag_op, same_op;	   /* OPS: there is none */
 };
 
-/* A rank as a line or an object describes it */
+/* One rank, as read from a line of text or a JSON object */
 struct ras_rank {
 	uint64_t rank, pid;
 	char host[HOST_MAX];
@@ -191,7 +191,7 @@ static void ras_ranks_name(struct ras_ranks *r, const struct ras_rank *k)
 		r->rank[r->known++] = k->rank;
 }
 
-/* Notes that n ranks have launched a collective count times. */
+/* Records that n ranks have launched a collective `count` times. */
 static void ras_level_add(struct ras_comm *c, size_t op, uint64_t count, uint64_t n)
 {
 	struct ras_level *low = &c->op[op].low, *top = &c->op[op].top;
@@ -208,7 +208,7 @@ static void ras_level_add(struct ras_comm *c, size_t op, uint64_t count, uint64_
 	top->ranks.n += count == top->count ? n : 0;
 }
 
-/* Names one of the ranks that were noted. */
+/* Adds rank k to the listed ranks if no rank has launched this collective less often. */
 static void ras_level_name(struct ras_comm *c, size_t op, uint64_t count, const struct ras_rank *k)
 {
 	if (c->op[op].ranks && count == c->op[op].low.count)
@@ -380,8 +380,8 @@ static void ras_json_true(struct ras_json *j)
 	j->rank.dead |= ras_key(j, "considered_dead");
 }
 
-/* Reads a string, from behind its first quote. It is the key of the next value if a colon follows.
- */
+/* Reads a string whose first quote has been read. If a colon follows, the string is the key of the
+ * next value. */
 static void ras_json_quoted(struct ras_json *j)
 {
 	struct ras_text s = {j->t.at, j->t.at};

@@ -27,8 +27,8 @@ int journal_close(struct journal *j);
 void *journal_record(struct journal *j, unsigned kind, uint32_t pid, uint32_t probe);
 void journal_flush(struct journal *j);
 /* Takes records that were read from a ring buffer. from, to: positions in the ring before and after
- * the records. If the batch is empty, all records up to `to` were discarded. Returns 0 or -errno.
- * Advance the ring only after 0. */
+ * the records. If the batch is empty, all records up to `to` were discarded. Returns 0 or -errno;
+ * after an error, do not advance the consumer position of the ring. */
 int journal_batch(struct journal *j, enum tape_source source, const struct buffer *batch,
 		  uint64_t from, uint64_t to);
 

@@ -24,8 +24,8 @@ enum output_view { VIEW_NONE, VIEW_EVENTS /* prints plain_event() lines */, VIEW
 int output_open(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
 		int report_fd);
 /* Like output_open(), but continues from a state saved by output_save(). saved NULL: starts without
- * a state; behind: existing files keep their content, and their numbers are continued. Returns 0;
- * -EPROTO: the state is of another version; -EBADMSG: it is damaged; or another -errno. */
+ * a state. behind: continues existing files, and the numbers of facts in them. Returns 0; -EPROTO:
+ * the state is of another version; -EBADMSG: it is damaged; or another -errno. */
 int output_resume(struct output **ret, const struct options *o, enum output_view view, int plain_fd,
 		  int report_fd, const struct durable_state *saved, bool behind);
 /* Saves the whole state to *ret, after sending all facts so far to files and store. Returns 0 or

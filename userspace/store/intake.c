@@ -49,8 +49,8 @@ static void intake_minutes_squeeze(struct intake *t, struct intake_rank *r)
 	t->lost.merged++;
 }
 
-/* Adds a move of time to the newest entry of the queue if that is a move of the same kind. Returns
- * false otherwise. */
+/* A move takes time from one bucket to others. Adds a move to the newest entry of the queue if that
+ * entry is a move of the same kind; otherwise returns false. */
 static bool intake_moves_join(struct intake_rank *r, const struct intake_minute *moves)
 {
 	struct intake_minute *m = r->newest;
@@ -269,8 +269,8 @@ static void intake_run_update(struct intake_rank *r)
 		r->before_ns = r->closed.ns[BUCKET_GOODPUT] + r->running.sums.ns[BUCKET_GOODPUT];
 }
 
-/* Returns true if a minute may contain more time than it lasts: the clock was set back, the start
- * of the rank was corrected, or this is the first snapshot of the rank. */
+/* Returns true if more time may be added to a minute than it lasts: the clock was set back, the
+ * start of the rank was corrected, or this is the first snapshot of the rank. */
 static bool intake_time_joins(const struct intake_rank *r)
 {
 	int64_t real_ns = r->about.until_ns - r->formed_ns;

@@ -18,7 +18,8 @@
 #define LIST_TICKS  10 /* ticks between two searches for the thread that pins memory */
 /* Limit of the time for samples of all processes in a second. */
 #define SAMPLE_NS 20000000ull
-/* If the last sample of a process is older than this, the next one begins a new series. */
+/* If the last sample of a process is older than this (ns), the next sample is not compared with
+ * it. */
 #define FRESH_NS 1500000000ull
 
 struct input_worker {

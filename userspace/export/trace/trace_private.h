@@ -24,8 +24,8 @@ struct trace {
 	struct trace_tracks *tracks;
 	uint64_t bytes, limit;
 	size_t start;	/* offset of the current line in the writer's buffer */
-	bool clocked;	/* the wall time has been written */
-	uint32_t every; /* one in this number of steps is drawn */
+	bool clocked;	/* the line with the wall time has been written */
+	uint32_t every; /* one of this many steps is drawn */
 	uint64_t steps, left_steps, left_others, untracked;
 	int reason; /* why gp-bpf ends; -1: not known */
 };

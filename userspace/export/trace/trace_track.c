@@ -8,8 +8,8 @@
 #include "userspace/base/hash.h"
 #include "userspace/base/table.h"
 
-/* Positions of tracks. Each job has ORDER_OF_JOB of them: for its own track, its ranks, and last
- * its processes without a rank. */
+/* Positions of tracks in the viewer. Each job has ORDER_OF_JOB positions: first its own track, then
+ * its ranks, and last its processes without a rank. */
 #define ORDER_OF_JOB   100000
 #define ORDER_UNRANKED (ORDER_OF_JOB - 1)
 /* number of different track numbers; viewers display these numbers */
@@ -151,8 +151,8 @@ static struct trace_track *trace_track_job_track(struct trace_tracks *ts, const 
 	return t;
 }
 
-/* Returns the track for a process that has none: that of its rank, unless another process uses it
- * (then one of its own). */
+/* Returns the track for a process that has none: the track of its rank or, if another process uses
+ * that track, a new one. */
 static struct trace_track *trace_track_new_process(struct trace_tracks *ts, const struct fact *f,
 						   uint64_t from_ns)
 {

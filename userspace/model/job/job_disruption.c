@@ -99,8 +99,8 @@ void job_disruption_report(struct model_env *env, struct job *j, uint64_t now_ns
 	job_disruption_fact(env, j, &j->disruption, now_ns);
 }
 
-/* Divides the recovery time by bucket. A remainder, of time that was not settled when the
- * disruption began or ended, is added to OTHER. */
+/* Divides the recovery time by bucket. Time that was not settled when the disruption began or ended
+ * is added to OTHER. */
 static void job_disruption_split(struct job *j, uint64_t end_ns)
 {
 	struct job_disruption *f = &j->disruption;

@@ -386,7 +386,7 @@ struct rank {
 		slow_unreported;
 	struct overhead overhead;
 	uint64_t hits, lost, disruptions;
-	uint64_t cause_ns[TIME_CAUSE_COUNT]; /* lost to slowdowns */
+	uint64_t cause_ns[TIME_CAUSE_COUNT]; /* time lost to slowdowns, by cause */
 	/* The last fatal signal that was sent to the process, and when. */
 	struct gp_signal killed;
 	uint64_t killed_ns;
@@ -499,8 +499,8 @@ void rank_late_tick(struct rank *r);
 /* Handles records of the resources that a thread used (gp_usage) or its control group lacked
  * (gp_pressure). Returns 0 or -ENOMEM. */
 int rank_resource(struct rank *r, const struct event *ev);
-/* Sums what the training thread lacked in the last minute, counted from its first step. covered_ns
- * is 0 if this time is too short, or a loop is slow. */
+/* Sums what the training thread lacked (CPU, memory...) in the last minute, counted from its first
+ * step. covered_ns is 0 if this time is too short, or a loop is slow. */
 void rank_lacked(const struct rank *r, uint64_t now_ns, struct resource_sums *ret);
 /* Handles a finished step. Reports if the loop has become slower for a longer time, or has
  * recovered. */

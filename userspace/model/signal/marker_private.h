@@ -153,13 +153,12 @@ uint64_t call_arg(const struct call *c, unsigned i);
 
 /* marker_device.c */
 /* Handles calls that wait, copy, enter collectives, make devices or communicators, or report
- * errors. Returns false if the role is another one. */
+ * errors. Returns false for other roles. */
 bool marker_device(struct call *c, uint32_t role);
 /* Adds a SIGNAL_ERROR if the return value of the call is an error code. */
 void marker_fault(struct call *c, uint32_t role);
 /* marker_program.c */
-/* Handles calls that run programs or report their completion. Returns false if the role is another
- * one. */
+/* Handles calls that run programs or report their completion. Returns false for other roles. */
 bool marker_program(struct call *c, uint32_t role);
 void programs_free(struct programs *ps);
 /* After a gap in the observation: drops the executions whose completion is expected, because the
@@ -178,7 +177,7 @@ struct program *program_by_handle(struct programs *ps, uint32_t layer, uint64_t 
  * if there is no memory. */
 struct program *program_of_handle(struct programs *ps, uint32_t layer, uint64_t handle);
 /* marker_compile.c */
-/* Handles calls that compile programs. Returns false if the role is another one. */
+/* Handles calls that compile programs. Returns false for other roles. */
 bool marker_compile(struct call *c, uint32_t role);
 /* Handles a GP_KIND_program record: the name of a program, as user space read it. */
 void marker_program_named(struct call *c);
@@ -187,8 +186,8 @@ void marker_program_named(struct call *c);
 void program_text(char *out, const char *text);
 /* Returns the first program with this name, or NULL. */
 struct program *program_by_name(struct programs *ps, const char *name);
-/* Sets the name of p. If an equal program is known, p gets its identity. Returns the former
- * identity of p, or 0 if it did not change. */
+/* Sets the name of p. If a program with this name is known that may be the same one, p gets its
+ * identity. Returns the former identity of p, or 0 if it did not change. */
 uint64_t program_name(struct programs *ps, struct program *p, const char *name);
 /* Sets the content of p (enum program_content). This may show that p is a different program with
  * the same name. */

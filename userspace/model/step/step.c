@@ -76,7 +76,7 @@ void step_finder_free(struct step_finder *sf)
 /* ---- threads --------------------------------------------------------------------------------- */
 
 /* Call at a backward pass or a batch fetch of thread `by`. Closes the open groups of all threads
- * that listen to `by`. */
+ * for whose marks the work of `by` counts (thread_listens()). */
 static void step_threads_separate(struct step_finder *sf, const struct step_thread *by)
 {
 	for (int f = 0; f < FAMILY_COUNT; f++) {

@@ -216,7 +216,8 @@ bool unit_follow(const struct unit *u, const struct token *t, uint32_t count, st
 	if (!unit_turns_count(t, count, &turns) || !unit_turns_led(t, count, &u->pattern[0]))
 		return false;
 	*ret = *u;
-	/* These are indexes of the tokens t; those in *u are of earlier tokens. */
+	/* from and first are indexes of the tokens in t; in *u they are indexes of earlier
+	 * tokens. */
 	ret->from = ret->first = 0;
 	ret->lead = ret->ambiguous = true;
 	ret->optimizers = larger_of(turns.count, u->optimizers);

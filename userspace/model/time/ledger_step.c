@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ledger_step.c - books steps: the ideal part is goodput, the excess is startup or other time.
- * Moves goodput that a restart lost. */
+ * Moves goodput that a restart lost to WASTED. */
 #include "userspace/model/time/ledger_private.h"
 #include "userspace/base/number.h"
 
@@ -164,7 +164,8 @@ void ledger_run(struct ledger *l, uint64_t at_ns)
 	ledger_assert(l);
 }
 
-/* A restart lost `ns` of goodput: steps in `early` that are part of it have no goodput any more. */
+/* A restart lost `ns` of goodput. Subtracts the lost goodput from the steps in `early`, the latest
+ * first. */
 static void ledger_step_early_forget(struct ledger *l, uint64_t ns)
 {
 	uint64_t later_ns = l->ns[BUCKET_GOODPUT];
