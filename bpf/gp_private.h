@@ -8,7 +8,7 @@
 
 /* Sizes of maps. GP_WATCH_MAX: watched processes. GP_THREADS_MAX: threads with open ranges.
  * GP_OPEN_MAX: pairs of a thread and a row that is probed at entry and return. GP_RATES_MAX: pairs
- * of a process and a row with max_hz; GP_NAMES_MAX: the same with a name that is not exempt from
+ * of a process and a row with max_hz; GP_NAMES_MAX: such pairs, with a name that is not exempt from
  * the limit. GP_SWAPS_MAX: pairs of a thread and a row that hit while links are being replaced. */
 #define GP_WATCH_MAX   8192
 #define GP_THREADS_MAX 16384
@@ -36,8 +36,9 @@
 #define GP_LANE_COUNTERS (GP_SLOTS * GP_HOT_ROWS)
 #define GP_SECOND_NS	 1000000000ull /* all rate limits are per second */
 
-/* Value of gp_watched_fast at index tgid % GP_FAST_MAX; 0: no process. A process whose index is
- * used by another one is found in gp_watched, which contains all watched processes. */
+/* Value of gp_watched_fast at index tgid % GP_FAST_MAX; 0: no process. If several processes have
+ * the same index, all but one of them are only in gp_watched, which contains all watched
+ * processes. */
 #define GP_FAST(tgid, slot) ((__u64)(slot) << 32 | (tgid))
 
 /* Open ranges of a thread. It is the value of gp_threads (key: tid), or of gp_threads_fast at index
@@ -81,7 +82,7 @@ struct gp_swap_key {
 	__u32 tid, row;
 };
 
-/* Rate limit of a row in one process: records of the second that began at start_ns */
+/* Counts of a row in one process, for its rate limit */
 struct gp_rate {
 	__u64 start_ns; /* start of the present second */
 	__u64 count;	/* number of records sent in the present second */
@@ -184,7 +185,7 @@ struct gp_exam_key {   /* reason of a wait */
 #define GP_EXAM_BEFORE (-2) /* the thread slept already when the examination began */
 #define GP_EXAM_IO     1    /* the kernel counts the wait as one for block I/O */
 #define GP_EXAM_INET   2    /* the file is a socket of IPv4 or IPv6 */
-#define GP_EXAM_KNOWN  4    /* the file was read, so that type, dev and ino are valid */
+#define GP_EXAM_KNOWN  4    /* the kernel's struct file was read: type, dev and ino are valid */
 
 /* Sum of the sleeps for one reason (gp_exam_key) */
 struct gp_exam_wait {
@@ -199,7 +200,7 @@ struct gp_exam_wait {
 /* State of an examined thread */
 struct gp_exam_thread {
 	__u64 left_ns;	/* when the thread left its CPU; 0: it runs */
-	__u64 woken_ns; /* when the thread became runnable after that; 0: it sleeps */
+	__u64 woken_ns; /* when the thread became runnable after left_ns; 0: it sleeps */
 	__u64 runnable_ns;
 	__u64 seen;		/* 1: the thread left a CPU, came to one, or was woken */
 	struct gp_exam_key key; /* reason of the present or last sleep */

@@ -123,9 +123,9 @@ static __always_inline __u64 gp_name_hash(const __u64 *text, __u32 len)
 	return hash;
 }
 
-/* Counts the name in the present second of the row. Returns true if the name has used up its share.
- * Any name may use the first half of the limit, so that a single name is limited late. The second
- * half is for names with few records. */
+/* Counts the name in the present second of the row. Returns true if the name has used up its share
+ * of the row's limit. Any name may use the first half of the limit; the second half is for names
+ * with few records. */
 static __always_inline bool gp_name_take(const struct gp_at *at, const struct gp_rate *rate,
 					 __u64 hash)
 {

@@ -156,7 +156,8 @@ enum cost_state cost_row(const struct cost *c, const struct probe_row *row)
 
 /* ---- one second ------------------------------------------------------------------------------ */
 
-#define ASKED 256 /* entries in the cache of cost_is_watched(); a process has entry pid % ASKED */
+/* number of entries in the cache of cost_is_watched(); a process has entry pid % ASKED */
+#define ASKED 256
 
 /* Arguments of cost_second(), and a cache of the answers of watched() */
 struct second {
@@ -170,8 +171,8 @@ struct second {
 	} asked[ASKED];
 };
 
-/* Asks whether the process is watched. Caches the answer: a process has many rows, and asking is a
- * system call. */
+/* Returns true if the process is watched. Caches the answer, because a process has many rows, and
+ * each query is a system call. */
 static bool cost_is_watched(struct second *s, uint32_t pid)
 {
 	uint32_t at = pid % ASKED;

@@ -18,8 +18,8 @@ struct ref {
 	uint32_t name, index;
 };
 
-/* References to the symbols of one piece: [start, limit) is reserved for them, and [start, end) is
- * filled so far. */
+/* References to the symbols of one piece, as indexes in scan.refs: [start, limit) is reserved for
+ * the piece, and [start, end) is filled so far. */
 struct piece {
 	uint32_t start, end, limit;
 };

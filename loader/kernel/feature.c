@@ -312,7 +312,7 @@ static const struct {
 	[FEATURE_MULTI] = {feature_test_multi, NEED(BPF)},
 	[FEATURE_SESSION] = {feature_test_session, NEED(BPF)},
 	[FEATURE_TRACEFS] = {feature_test_tracefs, 0},
-	/* Needs tp_btf, as it uses the same BPF object and rings. */
+	/* syscall_tp needs tp_btf, because programs of both features are in one BPF object. */
 	[FEATURE_SYSCALL_TP] = {feature_test_syscall_tp, NEED(TP_BTF) | NEED(TRACEFS)},
 	[FEATURE_KERNEL_READ] = {feature_test_kernel_read, NEED(BPF)},
 	[FEATURE_FILE] = {feature_test_file, NEED(TP_BTF) | NEED(TRACEFS) | NEED(KERNEL_READ)},
@@ -379,8 +379,8 @@ static bool feature_list_has(const char *list, const char *name)
 	return false;
 }
 
-/* Logs each line separately: the verifier's log is one message of many lines, whose end has the
- * reason. */
+/* Logs a message of libbpf, each line separately: the verifier's log is one message of many lines,
+ * and its last lines have the reason. */
 static int feature_libbpf_log(enum libbpf_print_level level, const char *fmt, va_list args)
 {
 	char *text, *line, *rest;

@@ -71,7 +71,7 @@ static uint32_t kernel_map_id(int fd)
 	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.id;
 }
 
-/* Returns true if the preloaded programs use the same maps that are pinned now. */
+/* Returns true if the preloaded programs use the maps that are pinned now. */
 static bool kernel_maps_same(const struct call_bpf *call, struct pins *pins)
 {
 	char name[PIN_NAME_MAX];

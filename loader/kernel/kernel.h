@@ -70,8 +70,8 @@ int kernel_begin(struct kernel *ret, struct pins *pins, bool adopt, size_t ring_
  * links to `links`, which closes all of its links in parallel. Returns 0; or -errno after logging
  * the reason and closing k. */
 int kernel_open(struct kernel *k, struct attach *links, struct pins *pins);
-/* Loads the programs for a takeover onto the maps that the predecessor has pinned for this state
- * directory and keeps using. Returns NULL when there are none, or when they are of another
+/* Loads the programs for a takeover in advance. They use the maps that the predecessor has pinned
+ * for this state directory. Returns NULL when there are no maps, or when they are of another
  * version. */
 struct kernel_objects *kernel_preload(const char *state_dir);
 /* Returns program KERNEL_EMPTY of the preloaded programs. */

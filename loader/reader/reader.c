@@ -102,8 +102,8 @@ static struct worker *reader_worker_in(struct reader *r, enum worker_state state
 	return NULL;
 }
 
-/* Returns an idle reader, or a new one. Returns NULL if none is available now. *ret_never: no
- * reader will ever be available. */
+/* Returns an idle reader, or a new one. Returns NULL if none is available now. *ret_never is
+ * set to true if none will ever be available. */
 static struct worker *reader_worker_get(struct reader *r, bool *ret_never)
 {
 	struct worker *w = reader_worker_in(r, WORKER_IDLE);

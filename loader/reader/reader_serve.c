@@ -62,8 +62,8 @@ static int serve_page_resident(int fd, off_t offset, size_t page)
 }
 
 /* Returns true when mincore() can be trusted. Without CAP_FOWNER it reports every page of another
- * user's file as in memory, even far after its end. File systems of the kernel are trusted all the
- * same, as they keep what was read in memory; FUSE may not. */
+ * user's file as in memory, even far after its end. File systems of the kernel are trusted even
+ * then, because they keep in memory what was read; FUSE may not. */
 static bool serve_residence_known(int fd, size_t page)
 {
 	struct statfs fs;

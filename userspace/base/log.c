@@ -298,8 +298,8 @@ static void log_deliver(enum log_level level, const char *message)
 		log_emit(line);
 }
 
-/* Messages may begin with an option. If the user set that option in the configuration file or
- * environment, replaces it by its name there. */
+/* Messages may begin with an option. If the user set this option in the configuration file or
+ * environment, replaces the option by the name used there. */
 static const char *log_named(const char *message, char *out, size_t len)
 {
 	return state.name && state.name(message, out, len) ? out : message;

@@ -69,8 +69,8 @@ static void table_index(struct table *t, size_t entry)
 	t->slots[at] = (uint32_t)entry + 1;
 }
 
-/* Makes room for an entry: discards the removed entries, and doubles the table unless half of it is
- * free then. */
+/* Makes room for an entry: discards the removed entries, and doubles the table if more than half of
+ * it is in use after that. */
 static int table_rebuild(struct table *t)
 {
 	size_t cap = !t->cap ? TABLE_MIN : t->count > t->cap / 2 ? t->cap * 2 : t->cap, used = 0;

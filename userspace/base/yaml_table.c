@@ -186,8 +186,8 @@ static int yaml_table_key(const struct yaml_reader *r, const struct yaml_field *
 	return err ? err : yaml_table_member(r, &fields[i], &value, object);
 }
 
-/* Reads a mapping into a struct. Its first member becomes an array of line numbers: of the struct,
- * then of each of its fields. */
+/* Reads a mapping into a struct. Sets the struct's first member to an array of line numbers: of the
+ * struct, then of each of its fields. */
 static int yaml_table_structure(const struct yaml_reader *r, const struct yaml_field *fields,
 				int line, void *object)
 {

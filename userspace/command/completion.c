@@ -35,8 +35,8 @@ static bool completion_is_plain(const char *text)
 	return true;
 }
 
-/* Appends one completion, if it begins like the word. keep: number of bytes at the start of the
- * word that text does not replace. */
+/* Appends a completion if it begins with the word to complete. keep: number of bytes at the start
+ * of the word that text does not replace. */
 static void completion_put(struct completion *c, size_t keep, const char *text, size_t len,
 			   const char *help)
 {

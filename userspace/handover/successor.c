@@ -28,11 +28,10 @@ struct successor {
 	uint64_t end_ns;
 	char *why;
 	size_t cap;
+	/* The following members are the state of successor_ask(). */
+	struct worker thread;
 	/* Answer (comes) and its reason (text). Until the thread has ended, only the thread uses
 	 * them. */
-	struct worker thread;
-	/* The answer (comes) and its reason (text); only the thread uses them until it has
-	 * ended. */
 	bool comes;
 	char text[400];
 	int fd; /* readable when the thread has ended; -1: no thread was started */

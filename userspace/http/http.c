@@ -22,7 +22,7 @@
 #define HTTP_TEXT "text/plain; charset=utf-8"
 #define HTTP_NS	  1000000000ull
 
-/* Cached documents: the metrics in each format, then the state. */
+/* Indexes of the cached documents: first the metrics in each format, then the state. */
 enum { HTTP_STATE = PROMETHEUS_FORMATS, HTTP_DOCUMENTS };
 _Static_assert((int)HTTP_DOCUMENTS <= HTTP_PAGES, "a place for each document");
 

@@ -48,10 +48,10 @@ struct ras_comm {
 struct ras_verdict {
 	uint32_t pid;
 	bool json;
+	struct ras_comm missing; /* missing.n 0: no rank is missing */
 	/* lag: the communicator with the fewest late ranks; same: one without late ranks */
-	struct ras_comm missing;
-	struct ras_comm lag, same; /* communicator with the fewest late ranks; without any */
-	size_t lag_op, same_op;	   /* OPS: there is none */
+	struct ras_comm lag, same;
+	size_t lag_op, same_op; /* their operations, as indexes in ops[]; OPS: not found */
 };
 
 /* One rank, as read from a line of text or a JSON object */
@@ -129,8 +129,8 @@ static bool ras_skip(struct ras_text *t, const char *word)
 	return true;
 }
 
-/* Skips everything up to the end of the word. Returns false, and skips nothing, if it is not there.
- */
+/* Skips the text up to the end of the next `word`. If the text does not contain `word`, skips
+ * nothing and returns false. */
 static bool ras_find(struct ras_text *t, const char *word)
 {
 	const char *found = memmem(t->at, (size_t)(t->end - t->at), word, strlen(word));
@@ -140,7 +140,7 @@ static bool ras_find(struct ras_text *t, const char *word)
 	return found;
 }
 
-/* Reads a decimal number; one that is too large becomes the largest. */
+/* Reads a decimal number; a number that is too large is read as the largest possible one. */
 static bool ras_number(struct ras_text *t, uint64_t *ret)
 {
 	const char *from = t->at;
@@ -333,7 +333,8 @@ static void ras_json_close(struct ras_json *j)
 			ras_level_name(c, op, k->count[op], k);
 		}
 	}
-	/* A rank of which nothing but its absence is known may have left the communicator. */
+	/* Count a missing rank only if NCCL calls it unresponsive or dead: otherwise it may have
+	 * left the communicator. */
 	if (f == F_GONE && k->known && (k->gone || k->dead)) {
 		c->missing.n++;
 		c->dead |= k->dead;

@@ -96,14 +96,17 @@ struct verdict_facts {
 		char evidence[FACT_EVIDENCE_MAX];
 	} slow;
 	struct input_finding input; /* what explains most of the waits for data */
-	/* share of the last minute that went into waits for data, by samples of the Python stack */
+	/* For each cause, the share of the last minute in which the cause delayed the training
+	 * thread, although no loop is slow; of the rank with the largest share. */
 	double input_share;
 	/* For each cause, the share of the last minute in which the training thread was held up by
 	 * it, although no loop is slow; of the rank with the largest share. */
 	struct {
 		double share;
 		int rank;
-		bool own;	  /* the process that ran most instead is of the same job */
+		/* the process that ran most while the thread waited for a CPU belongs to the same
+		 * job */
+		bool own;
 		char detail[160]; /* "": none */
 	} lack[TIME_CAUSE_COUNT];
 	struct {
@@ -136,7 +139,7 @@ void verdict_find(struct verdicts *ret, const struct verdict_facts *f);
 /* Collects facts about one rank of a snapshot. */
 void verdict_facts_of_rank(struct verdict_facts *ret, const struct snapshot *s,
 			   const struct rank_view *r);
-/* Collects facts about a job of a snapshot: the job's time, the troubles of all its ranks, and the
+/* Collects facts about a job of a snapshot: the job's time, the problems of all its ranks, and the
  * phases of its first rank. */
 void verdict_facts_of_job(struct verdict_facts *ret, const struct snapshot *s,
 			  const struct job_view *j);

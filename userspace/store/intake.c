@@ -163,7 +163,7 @@ static void intake_outage_undo(struct intake *t, struct intake_rank *r, const st
 		for (int i = 0; i < SUMS_SLOTS; i++)
 			part.ns[i] = part.ns[i] < left.ns[i] ? part.ns[i] : left.ns[i];
 		sums_take(&left, &part);
-		if (o->count) /* the rest is added to the earliest minute, after the loop */
+		if (o->count) /* the earliest minute follows after the loop, with the rest */
 			intake_minute_less(t, r, o->minute[o->count], &part);
 		else
 			sums_add(&left, &part);

@@ -43,7 +43,7 @@ struct canvas {
 
 void canvas_open(struct canvas *c, int cols, bool color);
 /* Makes lines that are too long continue on the next line, at column `indent`, instead of being
- * cut. Holds for all lines that follow. */
+ * cut. Applies to all lines that follow. */
 void canvas_wrap(struct canvas *c, int indent);
 /* Returns where column `col` of a layout for `cols` columns is on this canvas: further left if the
  * canvas is narrower. */

@@ -55,9 +55,9 @@ static void watch_attached(void *ctx, uint32_t probe, const struct gp_attach *a)
 		*own = *a;
 }
 
-/* Sets the time of a record about a process: that of the fork or exec for which the record is made,
- * so that it precedes the end of the process. If the process was found in /proc, the time when
- * watching began. */
+/* Sets the time of a record about a process to that of the fork or exec for which the record is
+ * made, so that it precedes the end of the process. If the process was found in /proc, sets the
+ * time to when watching began. */
 static void watch_stamp(const struct watch *w, void *own)
 {
 	uint64_t at_ns = w->event_ns ? w->event_ns : processes_since(w->processes);
@@ -155,7 +155,8 @@ static void watch_gap(struct watch *w, uint64_t from_ns)
 
 /* If one reading returns more bytes than this, the rings are read again soon. */
 #define DRAIN_MUCH (128u << 10)
-/* Limit of readings of a ring in one drain. If it is not empty then, no drain record is written. */
+/* Limit of readings of a ring in one drain. If the ring is not empty after them, no drain record is
+ * written. */
 #define DRAIN_ROUNDS   16
 #define PEEK_MAX_BYTES (4u << 20)
 
@@ -314,8 +315,8 @@ static bool watch_same_process(const struct resuming *r, uint32_t pid, uint64_t 
 }
 
 /* Collects a process of the saved state that is not watched; with r->alive, only if it is still
- * running. Call it after reading the rings: a process that is not watched then ended while no
- * gp-bpf ran. */
+ * running. Call it after reading the rings: a process that is not watched even then has ended while
+ * no gp-bpf ran. */
 static void watch_on_live(void *ctx, uint32_t pid, uint64_t start_ns, bool identified)
 {
 	struct resuming *r = ctx;

@@ -51,8 +51,8 @@ struct inputs {
 	pid_t child[WORKERS_MAX];
 	uint64_t deadline_ns;
 	uint32_t tick;
-	/* Idle time of each CPU up to the present tick and the last one, and the number of CPUs
-	 * read; 0: not read. */
+	/* For the present tick and the last one: number of CPUs that were read (0: not read), and
+	 * idle time of each CPU. */
 	int cpus, cpus_before;
 	uint64_t idle_ns[WORKER_CPUS], idle_before_ns[WORKER_CPUS];
 };
@@ -200,7 +200,7 @@ static void inputs_threads(struct inputs *in, struct input_process *p, struct gp
 		ret->flags |= GP_INPUT_BLOCK;
 }
 
-/* Samples and records the present process, after all its children were listed. */
+/* Takes a sample of `process` and records it, after all its children were listed. */
 static void inputs_sample(struct inputs *in)
 {
 	struct input_process *p = in->process;

@@ -22,7 +22,7 @@
 #define RETRY_LAST_NS  64000000000ull
 #define US	       1000ull
 
-/* What is known of a process. The helper process keeps it from one request to the next. */
+/* Data about a process, which the helper process keeps from one request to the next. */
 struct line_process {
 	pid_t pid;		       /* 0: unused */
 	struct python_process *python; /* NULL: the process could not be read */

@@ -19,9 +19,9 @@
 #define PACE_NS	     10000000000ull
 #define PACE_RANK_NS 100000000ull
 #define RANKS_MAX    100000u
-/* a process whose service did not answer is asked again after this time (ns) */
+/* A process whose service did not answer is asked again after this time (ns). */
 #define PAUSE_NS 60000000000ull
-/* a request is given up if it has no answer after this time */
+/* A request is given up if it has no answer after this time (ns). */
 #define LATE_NS	      (RAS_ANSWER_NS + 2000000000ull)
 #define PROCESSES_MAX 4096
 

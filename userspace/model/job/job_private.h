@@ -153,8 +153,8 @@ void job_windows(const struct job *j, uint64_t now_ns, const uint64_t *length_ns
 /* Returns true if this node has to report the job. */
 bool job_reported_here(const struct job *j);
 
+/* defined in job_work.c; call these before the event changes the job */
 /* Called when rank m begins another run. */
-/* Called when another run begins, with rank m. */
 void job_work_begin(struct job *j, const struct job_member *m);
 /* Counts a step of the reference. timed: the duration of the step is certain. */
 void job_work_step(struct job *j, uint64_t start_ns, uint64_t end_ns, bool timed);
@@ -186,7 +186,7 @@ void job_former_drop(struct job *j, uint32_t at);
 void job_former_names_take(struct jobs *js, uint64_t key);
 /* Returns the newest checkpoint with a step of at most `step`, or NULL. */
 const struct job_point *job_point_of(const struct job *j, uint64_t step);
-/* Notes the job's progress in a checkpoint. Returns 0 or -ENOMEM. */
+/* Records the job's progress in a checkpoint. Returns 0 or -ENOMEM. */
 int job_point_add(struct job *j, uint64_t step, uint64_t goodput_ns);
 
 /* job_named.c */

@@ -242,8 +242,8 @@ struct rank_hang {
 	/* Python stack of the training thread (GP_STACK_MAX bytes); NULL: no stack was read. */
 	char *stack;
 	uint64_t stack_ns; /* when the stack was read; 0: the stack is not valid any more */
-	/* Claim of NCCL's RAS service (GP_RAS_MAX bytes), "" since the last sign of life; NULL:
-	 * there was none. */
+	/* Claim of NCCL's RAS service (GP_RAS_MAX bytes). "": none since the last sign of life;
+	 * NULL: there was never one. */
 	char *claim;
 };
 
@@ -452,8 +452,8 @@ void rank_files_step(struct rank *r, uint64_t from_ns, uint64_t number);
  * none. */
 struct rank *rank_reference(const struct rank *r);
 /* Returns the number of the last step that was finished at at_ns, in the loop on thread tid, or in
- * the first loop if tid has none. *ret_known (may be NULL): false if this step is not kept any
- * more, so that the result is only an upper bound. */
+ * the first loop if the thread has no loop. *ret_known (may be NULL): false if this step is not
+ * kept any more, so that the result is only an upper bound. */
 uint64_t rank_step_at(const struct rank *r, uint32_t tid, uint64_t at_ns, bool *ret_known);
 
 /* rank_file.c */
@@ -646,7 +646,7 @@ void rank_resume(struct rank *r, uint64_t from_ns, uint64_t now_ns);
 void rank_suspend_tick(struct rank *r, uint64_t now_ns);
 
 /* rank_fault.c */
-/* Takes SIGNAL_ERROR. */
+/* Handles a SIGNAL_ERROR. */
 void rank_fault_signal(struct rank *r, const struct signal *s);
 /* Handles a message in the kernel's log about a device fault. mine: the message names this
  * process. */

@@ -65,8 +65,8 @@ struct thread {
 };
 
 /* A compiled program. A run identifies it by its handle, or by its name if the handle is 0.
- * Programs with the same name are the same program, unless the name is generic and they take
- * different numbers of arguments. */
+ * Programs with the same name are the same program, unless their contents differ (enum
+ * program_content), or the name is generic and they take different numbers of arguments. */
 struct program {
 	uint64_t handle, ident;
 	/* Address and size of the code from which the program was compiled; 0: unknown. */

@@ -71,9 +71,9 @@ const struct formula *model_probe_formula_find(const struct model_probes *ps, ui
  * -ENOMEM. */
 int model_probe_attach(struct model_probes *ps, uint32_t hash, const struct gp_attach *a,
 		       uint64_t now_ns, const struct attach_view **ret_reported);
-/* Returns since when the probe that was hit at hit_ns was active (ns, CLOCK_MONOTONIC), or 0 if
- * that is unknown: the latest time up to hit_ns at which a site was attached. If there is none,
- * returns the earliest time of a site, because the report of a site follows the attach. */
+/* Returns the latest time (ns, CLOCK_MONOTONIC) up to hit_ns at which a site of the probe was
+ * attached; 0: unknown. If the sites were only reported after hit_ns, returns the earliest time,
+ * because the report of a site follows the attach. */
 uint64_t model_probe_since(const struct model_probes *ps, uint32_t hash, uint64_t hit_ns);
 /* Returns definition and counts of the probe with this hash, or NULL. */
 struct model_probe *model_probe_find(struct model_probes *ps, uint32_t hash);
