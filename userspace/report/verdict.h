@@ -96,11 +96,10 @@ struct verdict_facts {
 		char evidence[FACT_EVIDENCE_MAX];
 	} slow;
 	struct input_finding input; /* what explains most of the waits for data */
+	/* share of the last minute that went into waits for data, by samples of the Python stack */
+	double input_share;
 	/* For each cause, the share of the last minute in which the cause delayed the training
 	 * thread, although no loop is slow; of the rank with the largest share. */
-	double input_share;
-	/* For each cause, the share of the last minute in which the training thread was held up by
-	 * it, although no loop is slow; of the rank with the largest share. */
 	struct {
 		double share;
 		int rank;

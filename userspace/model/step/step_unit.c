@@ -253,7 +253,7 @@ static void unit_period_body(const struct unit_input *in, uint32_t from, uint32_
 
 /* Decides how many updates of the period (p tokens from tokens[from] on) make a step: all, if one
  * batch is fetched in it or each optimizer occurs once. Otherwise each update of the leading
- * optimizer makes a step, or each update, and the steps are ambiguous. */
+ * optimizer makes a step or, without a leading optimizer, each update; the steps are ambiguous. */
 static void unit_decide(const struct unit_input *in, uint32_t from, uint32_t p, bool by_class,
 			struct unit *ret)
 {
