@@ -99,7 +99,7 @@ struct gp_name_key {
 
 /* Records with this name in the second of gp_rate */
 struct gp_name {
-	__u64 start_ns; /* the second in which `count` was counted */
+	__u64 start_ns; /* start of the second to which `count` belongs */
 	__u64 count;
 };
 
@@ -141,10 +141,11 @@ struct gp_vma {
 
 /* ---- examinations: the threads to examine, and the sums kept by examine.bpf.c ---------------- */
 
-#define GP_EXAM_THREADS	 16   /* threads examined at once */
-#define GP_EXAM_CALLS	 512  /* system calls below this number are reported separately */
-#define GP_EXAM_WAITS	 1024 /* (thread, reason of a wait) pairs that are kept */
-#define GP_EXAM_RAN	 1024 /* (thread, process that ran instead) pairs that are kept */
+#define GP_EXAM_THREADS 16   /* threads examined at once */
+#define GP_EXAM_CALLS	512  /* system calls below this number are reported separately */
+#define GP_EXAM_WAITS	1024 /* pairs that are kept: a thread, and a reason of its waits */
+/* pairs that are kept: a thread that waits for a CPU, and a process that runs there */
+#define GP_EXAM_RAN	 1024
 #define GP_EXAM_DEVICES	 64
 #define GP_EXAM_SLOW_NS	 10000000ull /* a wait or request of this length counts as slow */
 #define GP_EXAM_NAME_MAX 40
@@ -194,7 +195,7 @@ struct gp_exam_wait {
 	__u32 address; /* IPv4 address of the peer, in network order; 0: unknown */
 	__u16 port;    /* port of the peer, in network order */
 	__u16 reserved;
-	char name[GP_EXAM_NAME_MAX]; /* last component of the file's path; hostile */
+	char name[GP_EXAM_NAME_MAX]; /* last component of the file's path; may contain any bytes */
 };
 
 /* State of an examined thread */
@@ -213,7 +214,7 @@ struct gp_exam_pair {
 
 struct gp_exam_ran {
 	__u64 ns;
-	__u64 comm[2]; /* name of the process, 16 characters; hostile */
+	__u64 comm[2]; /* name of the process, 16 bytes of any value */
 };
 
 struct gp_exam_device {
@@ -223,8 +224,8 @@ struct gp_exam_device {
 /* State of one CPU in an examination */
 struct gp_exam_cpu {
 	__u64 since_ns; /* time of the last switch on this CPU */
-	__u64 runs;	/* number of runs of all programs */
-	__u64 cost_ns;	/* time in the programs, estimated from the runs that are timed */
+	__u64 runs;	/* number of runs of BPF programs */
+	__u64 cost_ns;	/* time (ns) in the BPF programs, estimated from the runs that are timed */
 };
 
 #endif

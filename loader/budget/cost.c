@@ -19,7 +19,7 @@ struct cost {
 	struct table *probes; /* hash -> struct probe */
 	const char *unit[BUDGET_UNITS];
 	uint32_t units;
-	uint64_t protected; /* bit per role */
+	uint64_t protected; /* a bit for each role whose probes the budget keeps */
 	uint32_t chosen;    /* hash of the row that the user named to find steps; 0: none */
 	uint64_t limit_ns, second_ns;
 };

@@ -29,7 +29,7 @@ struct ras_ranks {
 };
 
 struct ras_level {
-	uint64_t count; /* launches */
+	uint64_t count; /* number of launches */
 	struct ras_ranks ranks;
 };
 
@@ -431,7 +431,7 @@ static void ras_json_read(struct ras_text t, struct ras_verdict *v)
 
 struct ras_lines {
 	struct ras_comm comm;
-	bool incomplete; /* the communicator lacks data of ranks, which follow */
+	bool incomplete; /* the following lines name the ranks whose data is missing */
 	/* index in ops[] of the operation that the following lines count; OPS: they count none */
 	size_t op;
 	uint64_t count; /* number of launches of each rank that is listed next */

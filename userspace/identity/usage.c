@@ -152,7 +152,7 @@ static void usage_group_line(const char *root, const char *line, struct usage_gr
 	if (!path || path[1] != '/' || strstr(path, "/../") || !strcmp(path + 1, "/.."))
 		return;
 	list++;
-	if (path == list) { /* version 2 */
+	if (path == list) { /* control groups version 2 */
 		usage_folder(ret->pressure, sizeof(ret->pressure), root, "", path + 1,
 			     "cpu.pressure");
 		if (!*ret->pressure)

@@ -68,13 +68,13 @@ void output_trainers(const struct output *out, model_trainer_fn *fn, void *ctx);
 void output_starved(const struct output *out, model_starved_fn *fn, void *ctx);
 /* Calls fn for processes whose steps are slow; see model_slow(). */
 void output_slow(const struct output *out, model_trainer_fn *fn, void *ctx);
-/* As model_carry(). */
+/* See model_carry(). */
 int output_carry(const struct output *out, uint32_t i, struct carry *ret);
 /* Sets the state of the node that is added to later snapshots. v is copied. */
 void output_node(struct output *out, const struct node_view *v);
 /* Numbers of jobs, ranks and lost records in the last snapshot */
 struct output_sum {
-	uint32_t jobs, ranks; /* running jobs, training ranks */
+	uint32_t jobs, ranks; /* number of running jobs; number of ranks that train */
 	uint64_t lost;	      /* records lost since the start */
 };
 void output_sum(const struct output *out, struct output_sum *ret);
@@ -87,9 +87,9 @@ void output_seen(struct output *out, struct output_seen *ret);
 bool output_trains(const struct output *out, uint32_t pid);
 /* Passes a snapshot to exporters, store and views. Call once a second. */
 void output_tick(struct output *out);
-/* As model_roles(). */
+/* See model_roles(). */
 uint64_t output_roles(const struct output *out);
-/* As model_chosen(). */
+/* See model_chosen(). */
 uint32_t output_chosen(const struct output *out);
 /* Returns true if the live view uses the terminal. */
 bool output_is_live(const struct output *out);

@@ -162,7 +162,7 @@ static int python_offsets_debug(const uint64_t *words, uint32_t minor, struct py
 	collecting = words[minor == 13 ? DEBUG_COLLECTING_3_13 : DEBUG_COLLECTING_3_14];
 	if (gc < OFFSET_MAX && collecting < OFFSET_MAX)
 		ret->interpreter_collecting = (uint32_t)(gc + collecting);
-	ret->text_compact = ret->text_ascii + 16; /* two words more */
+	ret->text_compact = ret->text_ascii + 16; /* PyCompactUnicodeObject: two more words */
 	if (python_offsets_fit(ret))
 		return 0;
 	snprintf(why, PYTHON_WHY_MAX, "CPython 3.%u: its _Py_DebugOffsets make no sense", minor);

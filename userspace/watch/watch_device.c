@@ -47,7 +47,7 @@ struct devices {
 	/* Number of the present tick, and of the processes whose open devices were read in this
 	 * tick. */
 	uint32_t tick, reads;
-	uint64_t asked_ns; /* when figures were requested */
+	uint64_t asked_ns; /* when the last request was sent (ns) */
 	uint64_t pause_ns; /* no request is sent before this time */
 	struct backoff backoff;
 	bool waiting; /* a request was sent, and its answer has not come yet */

@@ -25,16 +25,16 @@
 struct input_worker {
 	pid_t pid;
 	struct worker_usage last;
-	bool known; /* last is known */
+	bool known; /* `last` is valid */
 };
 
 struct input_process {
 	/* Ticks of the last sample, and of the last search for the thread that pins memory. */
 	uint32_t tick, listed;
 	uint64_t sampled_ns; /* 0: never */
-	pid_t trains, pins;  /* threads; 0: none */
+	pid_t trains, pins;  /* thread that trains; thread that pins memory; 0: none */
 	struct gp_usage main, pin;
-	uint32_t quota; /* as worker_quota() */
+	uint32_t quota; /* the result of worker_quota() */
 	int nworkers;
 	struct input_worker worker[WORKERS_MAX];
 };
@@ -246,7 +246,7 @@ static void inputs_on_starved(void *ctx, uint32_t pid, uint32_t tid, uint32_t ch
 			return;
 		}
 	}
-	if (p->trains != (pid_t)tid) { /* another thread trains now: begin a new series */
+	if (p->trains != (pid_t)tid) { /* the last sample is of another thread: do not compare */
 		p->trains = (pid_t)tid;
 		p->sampled_ns = 0;
 	}

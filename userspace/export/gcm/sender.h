@@ -50,7 +50,7 @@ struct sender_options {
 	X(aged)	       /* older than the service accepts, or than SENDER_KEEP_S */                 \
 	X(room)	       /* the queue on disk was full or could not be written */                    \
 	X(invalid)     /* refused for another reason (400), or not valid and so not sent */        \
-	X(denied)      /* 401, 403 */                                                              \
+	X(denied)      /* no permission (401, 403) */                                              \
 	X(missing)     /* 404: the project does not exist */                                       \
 	X(quota)       /* refused (429, RESOURCE_EXHAUSTED) until newer points replaced it */      \
 	X(unavailable) /* 5xx or network errors until newer points replaced it */                  \

@@ -36,7 +36,7 @@ struct trace_what {
 	const char *cat, *name;
 	uint64_t from_ns, to_ns;
 	bool async; /* the span may overlap others of its track */
-	bool job;   /* on the job's track */
+	bool job;   /* drawn on the job's track */
 	enum trace_weight weight;
 	/* Members set by trace_span() and trace_instant(): */
 	bool span;

@@ -23,7 +23,7 @@
 
 struct trace_tracks {
 	struct table *by_key;  /* all tracks, by hash of their identity */
-	struct table *numbers; /* numbers in use */
+	struct table *numbers; /* track numbers in use */
 	struct table *process; /* maps processes to their tracks, which by_key owns */
 	uint32_t jobs;
 	uint64_t checked_ns;

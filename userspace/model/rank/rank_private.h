@@ -137,7 +137,7 @@ struct rank_slow { /* the present slowdown of a loop; if there is none, the last
 
 /* A training loop of the process */
 struct rank_loop {
-	struct step_state state; /* as reported last */
+	struct step_state state; /* the state that was reported last */
 	struct deviation *time;
 	struct change *change;
 	struct recent *recent_times; /* step times of the last minute and ten minutes */

@@ -22,7 +22,7 @@ struct excluded {
 		int64_t from_ns, to_ns; /* UTC ns */
 	} said[EXCLUSIONS_MAX];
 	uint32_t nsaid;
-	struct exclusion_span span[EXCLUSIONS_MAX]; /* ascending, disjoint */
+	struct exclusion_span span[EXCLUSIONS_MAX]; /* in ascending order, disjoint */
 	uint32_t count;
 };
 

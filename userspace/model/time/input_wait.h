@@ -40,12 +40,12 @@ enum input_reason {
 struct input_sums {
 	/* time that the thread waited for input, in seconds for which there are figures */
 	uint64_t wait_ns;
-	uint64_t ns[INPUT_REASONS]; /* the sum is wait_ns */
+	uint64_t ns[INPUT_REASONS]; /* the parts of wait_ns that each reason explains */
 	/* For each figure: sum over the seconds of figure * (wait in us). The mean is the sum
 	 * divided by wait_ns / 1000. CPUs and shares of a CPU are in hundredths. */
 	uint64_t workers, busy, cores, idle;
-	uint64_t top_cpu; /* share of the busiest worker */
-	uint64_t all_cpu; /* sum of the shares of all workers */
+	uint64_t top_cpu; /* share of a CPU that the busiest worker used */
+	uint64_t all_cpu; /* CPUs that all workers used together */
 };
 
 struct input_finding {
@@ -65,7 +65,7 @@ struct input_finding {
 struct input_gate {
 	/* wait in the quarter of a minute that began at since_ns, and in the one before */
 	uint64_t since_ns, wait_ns, before_ns;
-	bool whole; /* before_ns is known */
+	bool whole; /* before_ns covers a whole quarter of a minute */
 };
 void input_gate_wait(struct input_gate *g, uint64_t from_ns, uint64_t to_ns);
 bool input_gate_starved(const struct input_gate *g, uint64_t now_ns);
