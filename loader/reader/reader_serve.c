@@ -145,7 +145,8 @@ static int serve_identity_read(pid_t pid, struct identity *ret)
 }
 
 /* Keeps the capabilities to read the memory of the process that maps the file, and to ask which
- * pages of a file are in memory. Processes of its user cannot inspect this one. */
+ * pages of a file are in memory. Prevents other processes of the user from inspecting this
+ * process. */
 static int serve_identity_keep(void)
 {
 	prctl(PR_SET_DUMPABLE, 0);

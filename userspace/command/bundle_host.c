@@ -244,7 +244,8 @@ static void host_service_words(struct mask *m, struct buffer *out, pid_t pid, ch
 {
 	ssize_t n = proc_slurp("", pid, "cmdline", words, WORDS_BYTES);
 	const char *before = NULL;
-	/* becomes false after "--", where the command line of another program begins */
+	/* the word is for gp-bpf; false after "--", where the command line of another program
+	 * begins */
 	bool own = true;
 
 	json_open(out, "words", '[');

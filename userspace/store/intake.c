@@ -147,9 +147,9 @@ static void intake_minute_less(struct intake *t, struct intake_rank *r, int64_t 
 	}
 }
 
-/* Call when the job turns out to have ended with its last disruption. Subtracts the time since
- * then from the minutes that contain it, the latest first. more: the (negative) increase of the
- * ledger. */
+/* Call when it turns out that the job ended with its last disruption. Subtracts the time since that
+ * disruption from the minutes that contain it, the latest first. more: the (negative) increase of
+ * the ledger. */
 static void intake_outage_undo(struct intake *t, struct intake_rank *r, const struct sums *more)
 {
 	static const struct sums nothing;
@@ -882,8 +882,8 @@ static void intake_rank_drop(struct intake *t, uint32_t i)
 	intake_rank_free(t, r);
 }
 
-/* The steps since the last snapshot are added to the next minute that is formed, even if the rank's
- * row in the store is not known before. */
+/* The steps since the last snapshot are added to the next minute that is formed, even if the rank
+ * has no row in the store yet. */
 static void intake_steps_shown(struct intake_rank *r)
 {
 	if (!r->new_steps)

@@ -308,7 +308,8 @@ struct checkpoint_name checkpoint_name(const char *path)
 			found = of;
 		}
 		if (found.len && !checkpoint_name_part_after(
-					 /* Orbax also has folders within a checkpoint's folder */
+					 /* continue upwards: Orbax also gives this suffix to
+					  * folders within a checkpoint's folder */
 					 folder, ORBAX_TEMPORARY))
 			return found;
 		end = (size_t)(folder.at - path);

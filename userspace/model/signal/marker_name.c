@@ -65,7 +65,8 @@ void marker_classify(struct marker *m, struct range *r)
 
 /* Returns the role of the call. TensorFlow saves checkpoints by operators
  * (core/kernels/save_restore_v2_ops.cc): some write parts, and one merges the parts when all are
- * written. The operator's name is not a path. */
+ * written. The record of such a call has the operator's name, but not the path of the
+ * checkpoint. */
 uint32_t marker_role(const struct call *c)
 {
 	static const struct {

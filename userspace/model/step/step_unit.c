@@ -22,7 +22,7 @@
 /* If this many equal tokens occur in a row, the loop is plain from the first of these tokens on: a
  * period is at most STEP_PERIOD tokens long, so it cannot contain an older, different token. */
 #define SUFFIX_TOKENS (STEP_PERIOD + 1)
-/* Percentage of the tokens that must fit a period, if none fits all tokens. */
+/* If no period fits all tokens, a period that fits this percentage of them is accepted. */
 #define FIT_PERCENT 98
 
 /* Maximum number of optimizers that are distinguished in the search for the leading one. */
