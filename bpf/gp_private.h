@@ -97,7 +97,7 @@ struct gp_name_key {
 	__u32 row, tgid;
 };
 
-/* Records with this name in the second of gp_rate */
+/* Number of records with one name in one second */
 struct gp_name {
 	__u64 start_ns; /* start of the second to which `count` belongs */
 	__u64 count;

@@ -94,7 +94,7 @@ static __always_inline bool gp_over_rate(const struct gp_at *at)
 	return rate && gp_rate_take(at, rate);
 }
 
-/* Returns true if a name that begins with these bytes is exempt from the limit. */
+/* Returns true if the name is exempt from the limit. first: the first 8 bytes of the name. */
 static __always_inline bool gp_name_kept(const struct gp_row *row, __u64 first)
 {
 #pragma unroll

@@ -33,7 +33,7 @@ static int elf_unwind_header_find(const struct elf_file *ef, Elf64_Phdr *ret)
 }
 
 /* Returns the number of bytes of a pointer with this encoding; -1: linkers do not use this encoding
- * here. */
+ * in the table. */
 static int elf_unwind_pointer_bytes(uint8_t encoding)
 {
 	if (encoding == OMITTED)

@@ -14,7 +14,7 @@ struct poll_interval {
 	uint64_t calm_ns;
 	/* time of the last activity; the caller sets it to the present time at first */
 	uint64_t busy_ns;
-	/* the interval now; the caller sets it to often_ns at first */
+	/* the present interval; the caller sets it to often_ns at first */
 	uint64_t period_ns;
 };
 

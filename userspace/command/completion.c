@@ -139,7 +139,7 @@ static size_t completion_choice_open(const char *choice)
 									       : strlen(choice);
 }
 
-/* Completes the value of an option. It begins at offset `keep` of the word. */
+/* Completes the value of an option. The value begins at offset `keep` of the word. */
 static void completion_put_value(struct completion *c, const struct option_row *r, size_t keep)
 {
 	const char *choice, *value = c->word + keep, *comma;

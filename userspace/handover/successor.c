@@ -97,7 +97,7 @@ void successor_free(struct successor *s)
 		return;
 	if (s->access.web)
 		successor_cancel(s);
-	/* first, because the thread writes to the descriptor that is closed next */
+	/* free the thread first, because it writes to the descriptor that is closed next */
 	worker_free(&s->thread);
 	successor_forget(s);
 	access_free(&s->access);

@@ -51,7 +51,8 @@ struct ras_verdict {
 	struct ras_comm missing; /* missing.n 0: no rank is missing */
 	/* lag: the communicator with the fewest late ranks; same: one without late ranks */
 	struct ras_comm lag, same;
-	size_t lag_op, same_op; /* their operations, as indexes in ops[]; OPS: not found */
+	/* operations of lag and same, as indexes in ops[]; OPS: no such communicator */
+	size_t lag_op, same_op;
 };
 
 /* One rank, as read from a line of text or a JSON object */

@@ -182,7 +182,7 @@ static void intake_outage_undo(struct intake *t, struct intake_rank *r, const st
 
 /* ---- time that moves between buckets --------------------------------------------------------- */
 
-/* When time leaves a slot, it is moved to the slots that gained time, in this order: hang, lost
+/* When time leaves a bucket, it is moved to the buckets that gained time, in this order: hang, lost
  * progress, startup, then all others. */
 static const int moves_to_first[] = {BUCKET_HANG, BUCKET_WASTED, BUCKET_PROGRAM_STARTUP};
 
@@ -197,8 +197,8 @@ static void intake_moves_take(struct sums *more, int slot, int64_t *left_ns, str
 	*left_ns -= ns;
 }
 
-/* Queues a move of at most ns of time in closed minutes: from slot `was` to the slots that gained
- * time. Subtracts the moved time from `more`, the increase of the ledger. */
+/* Queues a move of at most ns of time in closed minutes: from bucket `was` to the buckets that
+ * gained time. Subtracts the moved time from `more`, the increase of the ledger. */
 static void intake_moves_put(struct intake *t, struct intake_rank *r, int was, int64_t ns,
 			     bool first, struct sums *more)
 {
@@ -245,8 +245,8 @@ static void intake_moves_first(struct intake *t, struct intake_rank *r, struct s
 		intake_moves_put(t, r, BUCKET_GOODPUT, ns, true, more);
 }
 
-/* If a slot lost more time than the running minute has in it, moves the difference in earlier
- * minutes, the latest first. */
+/* If a bucket lost more time than the running minute has in this bucket, moves the difference in
+ * earlier minutes, the latest first. */
 static void intake_moves_last(struct intake *t, struct intake_rank *r, struct sums *more)
 {
 	for (int i = 0; i < SUMS_SLOTS; i++) {
@@ -373,7 +373,7 @@ void intake_place(struct intake *t, struct intake_rank *r, const struct intake_p
 	r->formed_ns = r->runs ? p->running.until_ns : p->until_ns;
 	r->base = p->base;
 	/* If the job's history came from another node, it already contains the time that this node
-	 * stored: the base is 0. */
+	 * stored: the whole ledger counts, so the base is 0. */
 	r->rebased = !p->gone_on && r->about.job && r->about.carried &&
 		     sums_total(&r->first) >= sums_total(&had);
 	if (r->rebased)

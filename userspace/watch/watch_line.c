@@ -14,10 +14,11 @@
 #include "userspace/identity/blocked_call.h"
 #include "userspace/python/python_stack.h"
 
-/* Limit of processes whose Python interpreter stays known between requests. */
+/* Limit of processes whose data is kept between requests. */
 #define KEPT	  64
 #define CPU_SHARE 125 /* a request may use 1/125 of its duration as CPU time */
-/* Pause after a process could not be read; doubles with each failure. */
+/* Pause (ns) before a process that could not be read is read again: RETRY_FIRST_NS at first, twice
+ * as long after each failure, at most RETRY_LAST_NS. */
 #define RETRY_FIRST_NS 1000000000ull
 #define RETRY_LAST_NS  64000000000ull
 #define US	       1000ull

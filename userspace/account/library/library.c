@@ -399,8 +399,8 @@ static int library_copy_part(const struct goodput_part *from, struct goodput_par
 	return 0;
 }
 
-/* Adds the answers for query.at_us. Instants after the last record are computed with a copy of the
- * state, because more records may follow. */
+/* Adds the answers for the instants in query.at_us. Instants after the last record are computed
+ * with a copy of the state, because more records may follow. */
 static int library_answer_at(const struct engine *e, struct goodput_answer *a)
 {
 	struct memory m = e->memory;

@@ -21,7 +21,8 @@ struct goodput_piece {
 
 struct goodput_done { /* the steps between two step records */
 	int64_t end_us;
-	/* average time of these steps without time of phases; GOODPUT_UNKNOWN: not known */
+	/* average time of one of these steps, without logged phases such as checkpoints;
+	 * GOODPUT_UNKNOWN: not known */
 	int64_t each_us;
 	uint64_t count;
 };

@@ -90,8 +90,8 @@ static bool unit_pattern_distinct(const struct token *t, uint32_t count)
 struct turns {
 	const struct token *who[LEAD_OPTIMIZERS];
 	uint32_t n[LEAD_OPTIMIZERS];
-	/* count: number of optimizers. most: index of the one with most updates (the first of
-	 * equals). */
+	/* count: number of optimizers. most: index of the one with most updates; if several have as
+	 * many, of the first of them. */
 	uint32_t count, most;
 };
 

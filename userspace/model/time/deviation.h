@@ -11,7 +11,7 @@
 #include "userspace/model/time/recent.h"
 
 #define DEVIATION_COUNTS 2
-/* Numbers of last steps for which statistics are computed: 128 and 1024. */
+/* Statistics are computed for this many last steps: 128 and 1024. */
 extern const uint32_t deviation_counts[DEVIATION_COUNTS];
 
 /* Upper bounds (ns) of a histogram of all steps. A step counts in the first bucket whose bound is

@@ -63,7 +63,7 @@ struct input_finding {
 
 /* Used to find out whether a process has waited for input for 3 % of the last half minute. */
 struct input_gate {
-	/* wait in the quarter of a minute that began at since_ns, and in the one before */
+	/* wait in the quarter of a minute that began at since_ns; wait in the previous quarter */
 	uint64_t since_ns, wait_ns, before_ns;
 	bool whole; /* before_ns covers a whole quarter of a minute */
 };
