@@ -34,7 +34,8 @@ struct job_time {
 
 struct job_work {
 	uint64_t made, lost; /* number of steps of the reference; number of steps that were lost */
-	double timed_steps;  /* steps with a certain duration, without their excluded shares */
+	/* number of steps whose duration is certain, without their excluded shares */
+	double timed_steps;
 	uint64_t timed_ns;
 	double excluded; /* sum of the excluded shares of the steps that were not lost */
 	double past_ns[BUCKET_COUNT]; /* accelerator time of ranks that have left, and of outages */

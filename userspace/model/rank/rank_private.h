@@ -219,7 +219,7 @@ struct rank_collectives {
 
 struct rank_hang {
 	uint64_t progress_ns; /* last sign of life */
-	/* Last sign of life with an exact time. (The times of launches are not exact.) */
+	/* Last sign of life with an exact time; launches have no exact time. */
 	uint64_t marked_ns;
 	uint64_t longest_ns;   /* longest silence that ended by itself */
 	uint32_t tid;	       /* the training thread: the thread that trained last */

@@ -25,7 +25,8 @@ struct range {
 	uint64_t begin_ns;
 	uint16_t depth;
 	uint8_t class;
-	/* An operator inside this range ran below the stack frame of the present backward pass. */
+	/* An operator in this range ran below the stack frame of the present backward pass: the
+	 * range is part of that pass, as in a hook. */
 	bool deep;
 	uint32_t name; /* number of the optimizer's class, for RANGE_STEP and RANGE_ZERO_GRAD */
 	uint64_t ident;
