@@ -511,7 +511,8 @@ struct gp_usage {
 	__u64 block_ns;	    /* waiting for block I/O; known only with GP_USAGE_BLOCK */
 	__u64 major_faults; /* number of page faults that read from a disk */
 	__u32 flags;	    /* GP_USAGE_* */
-	__u32 reserved;
+	/* frequency of the CPU on which the training thread ran last; 0: unknown */
+	__u32 mhz;
 };
 #define GP_USAGE_FIRST 1 /* the thread was not sampled one second before */
 #define GP_USAGE_BLOCK 2

@@ -269,6 +269,10 @@ static inline void word_lacks(struct script *s, const struct move *m)
 		       {"io", &l->pressure.stall_ns[GP_STALL_IO]}};
 
 	l->usage.flags = GP_USAGE_BLOCK;
+	for (int i = 2; i + 1 < m->argc; i += 2) {
+		if (!strcmp(m->argv[i], "mhz"))
+			l->usage.mhz = (__u32)move_number(m, i + 1, 0);
+	}
 	l->pressure.flags = GP_PRESSURE_THROTTLE | GP_PRESSURE_STALL | GP_PRESSURE_GROUP;
 	for (uint64_t at_ns = 1000000000ull; at_ns <= move_length(m); at_ns += 1000000000ull) {
 		for (int i = 2; i + 1 < m->argc; i += 2) {

@@ -101,6 +101,13 @@ static void thread_files(void **state)
 	assert_int_equal(u.major_faults, 90);
 	assert_int_equal(u.block_ns, 70000000);
 	assert_int_equal(u.flags, GP_USAGE_BLOCK);
+	assert_int_equal(u.mhz, 0);
+	put("sys/devices/system/cpu/cpu36/cpufreq/scaling_cur_freq", "2400123\n");
+	assert_int_equal(usage_thread(root, 5, 6, false, &u), 0);
+	assert_int_equal(u.mhz, 2400);
+	put("sys/devices/system/cpu/cpu36/cpufreq/scaling_cur_freq", "<unknown>\n");
+	assert_int_equal(usage_thread(root, 5, 6, false, &u), 0);
+	assert_int_equal(u.mhz, 0);
 	put("proc/5/task/6/stat", "6 (a) R 1 2 3\n");
 	assert_true(usage_thread(root, 5, 6, false, &u) < 0);
 	put("proc/5/task/6/schedstat", "no numbers\n");

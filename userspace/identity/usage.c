@@ -20,6 +20,7 @@
 /* Positions of fields in /proc/PID/stat (proc_pid_stat(5)), counted from the state, which is field
  * 3 in the manual. */
 #define STAT_MAJOR_FAULTS 9
+#define STAT_CPU	  36
 #define STAT_BLOCK_TICKS  39
 
 static const char *usage_field(const char *text, int field)
@@ -56,11 +57,39 @@ int usage_scheduled(const char *root, pid_t pid, pid_t tid, struct gp_usage *ret
 	return 0;
 }
 
+static ssize_t usage_slurp(const char *path, char *buf, size_t cap)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = proc_read(fd, buf, cap - 1);
+	n = n < 0 ? -errno : n;
+	close(fd);
+	buf[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+/* Returns the frequency of a CPU in MHz; 0: unknown. */
+static uint32_t usage_mhz(const char *root, __u64 cpu)
+{
+	char path[PROC_PATH_MAX], text[24];
+	__u64 khz;
+
+	snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/cpu%llu/cpufreq/scaling_cur_freq",
+		 root, (unsigned long long)cpu);
+	if (usage_slurp(path, text, sizeof(text)) <= 0 || usage_number(text, &khz) ||
+	    khz > UINT32_MAX)
+		return 0;
+	return (uint32_t)(khz / 1000);
+}
+
 int usage_thread(const char *root, pid_t pid, pid_t tid, bool delays, struct gp_usage *ret)
 {
 	int err = usage_scheduled(root, pid, tid, ret);
 	char name[64], text[1024];
-	__u64 ticks = 0;
+	__u64 ticks = 0, cpu = 0;
 	const char *at;
 	ssize_t n;
 
@@ -80,21 +109,9 @@ int usage_thread(const char *root, pid_t pid, pid_t tid, bool delays, struct gp_
 		return -EBADMSG;
 	ret->block_ns = ticks * TICK_NS;
 	ret->flags = delays || ticks ? GP_USAGE_BLOCK : 0;
+	if (!usage_number(usage_field(at, STAT_CPU), &cpu))
+		ret->mhz = usage_mhz(root, cpu);
 	return 0;
-}
-
-static ssize_t usage_slurp(const char *path, char *buf, size_t cap)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = proc_read(fd, buf, cap - 1);
-	n = n < 0 ? -errno : n;
-	close(fd);
-	buf[n > 0 ? n : 0] = '\0';
-	return n;
 }
 
 bool usage_delays(const char *root)

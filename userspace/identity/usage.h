@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* usage.h - reads CPU time and waiting time of threads, from schedstat and stat in
- * /proc/PID/task/TID. Also reads how much a control group lacked CPU, memory or I/O, from cpu.stat
- * and *.pressure files (of version 2, or of the cpu controller of version 1).
+ * /proc/PID/task/TID, and the frequency of its CPU. Also reads how much a control group lacked CPU,
+ * memory or I/O, from cpu.stat and *.pressure files (of version 2, or of the cpu controller of
+ * version 1).
  *
  * Nothing here blocks: no file is read for which the kernel takes the mmap lock of the process, and
  * none that a process could choose. Bounded in bytes. root: "", or the folder that contains proc
@@ -25,8 +26,8 @@ struct usage_group {
 /* Fills cpu_ns and wait_ns of *ret, and sets the rest to 0. Returns 0; -ESRCH: no such thread; or
  * another -errno, also if the kernel has no schedstat. */
 int usage_scheduled(const char *root, pid_t pid, pid_t tid, struct gp_usage *ret);
-/* Fills *ret except GP_USAGE_FIRST. delays: result of usage_delays(). Returns the same as
- * usage_scheduled(). */
+/* Fills *ret except GP_USAGE_FIRST. mhz is from cpufreq in sysfs, which virtual machines lack.
+ * delays: result of usage_delays(). Returns the same as usage_scheduled(). */
 int usage_thread(const char *root, pid_t pid, pid_t tid, bool delays, struct gp_usage *ret);
 /* Returns true if the kernel measures waits for block I/O (sysctl kernel.task_delayacct). */
 bool usage_delays(const char *root);

@@ -64,6 +64,8 @@ static const char *const next_of_cause[TIME_CAUSE_COUNT] = {
 	[TIME_CAUSE_device_error] = "take the accelerator out of use, and test its memory",
 	[TIME_CAUSE_interpreter_lock] = "move what the other threads do to another process",
 	[TIME_CAUSE_checkpoint] = "save less often, or from another process",
+	[TIME_CAUSE_frequency] =
+		"check the cooling and the power settings (cpupower frequency-info)",
 	[TIME_CAUSE_straggler] = "see the causes of the rank that comes late",
 };
 

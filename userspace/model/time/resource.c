@@ -15,8 +15,12 @@ struct resource_second {
 	uint64_t end_ns;
 	uint32_t length_us;
 	uint32_t wait_us, throttled_us, asleep_us, block_us, memory_us, io_us;
-	bool block_known, stall_known, group;
+	uint16_t mhz;  /* clock of the CPU of the training thread; 0: unknown */
+	uint8_t known; /* RESOURCE_* */
 };
+#define RESOURCE_BLOCK 1 /* block_us is measured */
+#define RESOURCE_STALL 2 /* memory_us and io_us are measured */
+#define RESOURCE_GROUP 4 /* memory_us and io_us are of the control group; else of the machine */
 
 struct resource_thread {
 	uint32_t tid; /* 0: unused */
@@ -127,11 +131,13 @@ static void resource_end_second(struct resource *r, uint64_t ts_ns, const struct
 		.throttled_us = resource_us(throttled_ns, length_ns),
 		.asleep_us = resource_us(asleep_ns, length_ns),
 		.block_us = resource_us(own->block_ns, asleep_ns),
-		.block_known = r->thread[r->trains - 1].last.flags & GP_USAGE_BLOCK,
-		.stall_known = both & GP_PRESSURE_STALL,
-		.group = both & GP_PRESSURE_GROUP,
+		.mhz = (uint16_t)smaller_of(r->thread[r->trains - 1].last.mhz, UINT16_MAX),
+		.known = (r->thread[r->trains - 1].last.flags & GP_USAGE_BLOCK ? RESOURCE_BLOCK
+									       : 0) |
+			 (both & GP_PRESSURE_STALL ? RESOURCE_STALL : 0) |
+			 (both & GP_PRESSURE_GROUP ? RESOURCE_GROUP : 0),
 	};
-	if (!s->stall_known)
+	if (!(both & GP_PRESSURE_STALL))
 		return;
 	s->memory_us = resource_us(
 		more_than(p->stall_ns[GP_STALL_MEMORY], last->stall_ns[GP_STALL_MEMORY]),
@@ -168,6 +174,7 @@ void resource_between(const struct resource *r, uint64_t from_ns, uint64_t to_ns
 		uint64_t high = s->end_ns < to_ns ? s->end_ns : to_ns;
 		/* time (ns) that the second has in common with the span, per us of the second */
 		double part;
+		uint64_t run_ns, idle_us = s->wait_us + s->throttled_us + s->asleep_us;
 
 		if (high <= low || !s->length_us)
 			continue;
@@ -179,9 +186,14 @@ void resource_between(const struct resource *r, uint64_t from_ns, uint64_t to_ns
 		ret->block_ns += (uint64_t)(s->block_us * part);
 		ret->memory_ns += (uint64_t)(s->memory_us * part);
 		ret->io_ns += (uint64_t)(s->io_us * part);
-		ret->block_known &= s->block_known;
-		ret->stall_known &= s->stall_known;
-		ret->group &= s->group;
+		/* waits of another thread count twice: in wait_us and in asleep_us */
+		run_ns = (uint64_t)((double)more_than(s->length_us, idle_us) * part);
+		ret->run_ns += run_ns;
+		ret->clocked_ns += s->mhz ? run_ns : 0;
+		ret->cycles += run_ns * s->mhz / 1000;
+		ret->block_known &= !!(s->known & RESOURCE_BLOCK);
+		ret->stall_known &= !!(s->known & RESOURCE_STALL);
+		ret->group &= !!(s->known & RESOURCE_GROUP);
 	}
 }
 
@@ -189,13 +201,13 @@ void resource_between(const struct resource *r, uint64_t from_ns, uint64_t to_ns
 
 static void resource_usage_archive(struct archive *a, struct gp_usage *u)
 {
-	archive_fields(a, u, cpu_ns, wait_ns, block_ns, major_faults, flags);
+	archive_fields(a, u, cpu_ns, wait_ns, block_ns, major_faults, flags, mhz);
 }
 
 static void resource_second_archive(struct archive *a, struct resource_second *s)
 {
 	archive_fields(a, s, end_ns, length_us, wait_us, throttled_us, asleep_us, block_us,
-		       memory_us, io_us, block_known, stall_known, group);
+		       memory_us, io_us, mhz, known);
 }
 
 void resource_archive(struct archive *a, struct resource **r)
@@ -228,6 +240,6 @@ void resource_archive(struct archive *a, struct resource **r)
 void resource_sums_archive(struct archive *a, struct resource_sums *s)
 {
 	archive_fields(a, s, covered_ns, wait_ns, throttled_ns, asleep_ns, block_ns, memory_ns,
-		       io_ns, block_known, stall_known, group);
+		       io_ns, run_ns, clocked_ns, cycles, block_known, stall_known, group);
 	input_sums_archive(a, &s->input);
 }

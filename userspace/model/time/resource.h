@@ -30,8 +30,11 @@ struct resource_sums {
 	uint64_t block_ns;     /* waiting for block I/O, as the kernel measures it for the thread */
 	uint64_t memory_ns;    /* time in which a thread of the control group lacked memory */
 	uint64_t io_ns;	       /* time in which a thread of the control group waited for I/O */
-	bool block_known;      /* block_ns is measured */
-	bool stall_known;      /* memory_ns and io_ns are measured */
+	/* On a CPU: at least run_ns, of which the clock of the CPU is known for clocked_ns, in
+	 * which it made `cycles`. */
+	uint64_t run_ns, clocked_ns, cycles;
+	bool block_known; /* block_ns is measured */
+	bool stall_known; /* memory_ns and io_ns are measured */
 	/* memory_ns and io_ns are of the control group; false: of the machine */
 	bool group;
 

@@ -14,6 +14,9 @@
 #define MAIN_SHARE   0.3
 #define LISTED_SHARE 0.05
 
+/* A clock counts as lower if its mean is at most this part of the mean before. */
+#define LOWER_CLOCK 0.97
+
 const char *const time_cause_name[TIME_CAUSE_COUNT] = {
 #define X(id, label, text) #id,
 	TIME_CAUSES(X)
@@ -56,6 +59,34 @@ static double time_cause_more(double grown)
 	return grown > 0 ? grown : 0;
 }
 
+/* Returns the mean clock of the CPU (MHz); 0: not known for most of the time on a CPU. */
+static uint32_t time_cause_mhz(const struct resource_sums *s)
+{
+	return s->clocked_ns && 2 * s->clocked_ns >= s->run_ns
+		       ? (uint32_t)(1000.0 * (double)s->cycles / (double)s->clocked_ns + 0.5)
+		       : 0;
+}
+
+/* Returns by how much each step became longer (ns) through a lower clock of the CPU: the part of
+ * its time on a CPU that the clock before would have saved, but at most the growth of that time:
+ * work that waits for memory does not depend on the clock. */
+static double time_cause_clock(const struct resource_sums *before, uint64_t before_ns,
+			       const struct resource_sums *after, uint64_t after_ns,
+			       struct time_causes *ret)
+{
+	double runs_ns = (double)after->run_ns / (double)after->covered_ns * (double)after_ns;
+	double grown = time_cause_growth(before->run_ns, before, before_ns, after->run_ns, after,
+					 after_ns);
+	double saved;
+
+	ret->mhz_before = time_cause_mhz(before);
+	ret->mhz_after = time_cause_mhz(after);
+	if (!ret->mhz_before || !ret->mhz_after || ret->mhz_after > LOWER_CLOCK * ret->mhz_before)
+		return 0;
+	saved = runs_ns * (1 - (double)ret->mhz_after / ret->mhz_before);
+	return saved < grown ? saved : grown;
+}
+
 void time_cause_slower(struct time_causes *ret, const struct resource_sums *before,
 		       uint64_t before_ns, const struct resource_sums *after, uint64_t after_ns)
 {
@@ -88,6 +119,7 @@ void time_cause_slower(struct time_causes *ret, const struct resource_sums *befo
 	grown[TIME_CAUSE_loader_cpu] = GROWN(input.ns[INPUT_WORKERS]) +
 				       GROWN(input.ns[INPUT_MAIN]) + GROWN(input.ns[INPUT_PIN]);
 #undef GROWN
+	grown[TIME_CAUSE_frequency] = time_cause_clock(before, before_ns, after, after_ns, ret);
 	ret->lost_ns = after_ns - before_ns;
 	left = (double)ret->lost_ns;
 	for (int i = TIME_CAUSE_unknown + 1; i < TIME_CAUSE_COUNT; i++) {
@@ -177,6 +209,9 @@ const char *time_causes_text_with(char *out, size_t len, const struct time_cause
 		at += (size_t)snprintf(out + at, len - at, "%s%.0f %% %s%s", listed ? ", " : "",
 				       100 * time_cause_share(l, (enum time_cause)i),
 				       time_cause_text[i], detail ? detail[i] : "");
+		if (i == TIME_CAUSE_frequency && at < len)
+			at += (size_t)snprintf(out + at, len - at, " (%.1f instead of %.1f GHz)",
+					       l->mhz_after / 1000.0, l->mhz_before / 1000.0);
 		line = time_causes_line(l, (enum time_cause)i);
 		if (*line && at < len)
 			at += (size_t)snprintf(out + at, len - at, "%s %s",

@@ -34,7 +34,8 @@
 	  "waits for Python's interpreter lock, which another thread holds")                       \
 	X(straggler, "straggler", "waits for a rank that comes late")                              \
 	X(checkpoint, "checkpoint",                                                                \
-	  "waits while a thread that saves a checkpoint has the interpreter's lock")
+	  "waits while a thread that saves a checkpoint has the interpreter's lock")               \
+	X(frequency, "CPU frequency", "runs longer because the clock of its CPU is lower")
 
 enum time_cause {
 #define X(id, label, text) TIME_CAUSE_##id,
@@ -59,6 +60,7 @@ struct time_causes {
 	 * interpreter_lock and checkpoint. waits_line: where most of the unexplained time is
 	 * waited. */
 	char line[LINES_TEXT_MAX], holder_line[LINES_TEXT_MAX], waits_line[LINES_TEXT_MAX];
+	uint32_t mhz_before, mhz_after; /* mean clock of the CPU, for frequency; 0: unknown */
 };
 
 /* Examines a slowdown: steps took before_ns, and now take after_ns. before, after: what the process
