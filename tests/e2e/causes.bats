@@ -15,7 +15,6 @@ setup() {
 teardown() {
 	[ -z "$HOG" ] || kill "$HOG" 2>/dev/null || true
 	e2e_teardown
-	[ -z "$QUOTA" ] || until_true rmdir "$QUOTA"
 }
 
 # The job and what disturbs it share CPU 1, and come before everything else there.
@@ -75,22 +74,12 @@ slow_by() { # cause least-share
 }
 
 @test "a quota of its control group: CPU quota" {
-	local top=/sys/fs/cgroup limit=cpu.max quota="30000 100000"
-	if [ -e "$top/cpu/cpu.cfs_quota_us" ]; then # version 1
-		top=$top/cpu limit=cpu.cfs_quota_us quota=60000
-	elif ! grep -qs cpu "$top/cgroup.subtree_control"; then
-		echo +cpu >"$top/cgroup.subtree_control" || cannot "no control group with a CPU quota can be made"
-	fi
-	[ "$limit" = cpu.max ] && quota="60000 100000"
-	QUOTA=$top/gp-bpf-test-$$
-	mkdir "$QUOTA" || cannot "no control group with a CPU quota can be made"
-	# Its share of the CPU is not that of its threads' priority.
-	echo 262144 >"$QUOTA/cpu.shares" 2>/dev/null || echo 10000 >"$QUOTA/cpu.weight"
+	make_quota
 	start_job sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$QUOTA" \
 		"${FIRST[@]}" "$TRAIN" load wait pace=100 work=20000 until steps=50
 	start_watch record -o "$T/tape" --slow-after 5s --pid "$JOB" --json --quiet --export "json:$T/out"
 	READY_S=100 until_true usual
-	echo "$quota" >"$QUOTA/$limit"
+	set_quota 60
 	READY_S=100 until_true slow
 	sleep 3
 	end_steps

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What limits a job: the verdict of a running one and of a stored one.
 
-# shellcheck disable=SC2030,SC2031,SC2153,SC2154 # tests are subshells; bats sets stderr
+# shellcheck disable=SC2016,SC2030,SC2031,SC2153,SC2154 # programs of shell; tests are subshells; bats sets stderr
 load lib
 
 setup_file() { e2e_setup_file; }
@@ -21,6 +21,30 @@ teardown() { e2e_teardown; }
 	equal 1 "$(jq '.jobs | length' <<<"$output")" jobs
 	jq -e '.type == "explanation" and (.jobs[0].verdicts[0] | .verdict and .text)' <<<"$output"
 	kill "$JOB"
+}
+
+# What was so from the beginning is no slowdown: it is in the verdicts all the same.
+lacks() { # verdict least-share
+	run -0 --separate-stderr "$GP_BPF" explain --pid "$JOB" --for 20s --json
+	jq -e --arg verdict "$1" --argjson least "$2" '.jobs[0].verdicts[0] | .verdict == $verdict and .share > $least' <<<"$output" ||
+		{ echo "$output" >&2; return 1; }
+}
+
+@test "a CPU quota from the beginning" {
+	need_probes
+	make_quota
+	set_quota 60
+	start_job sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$QUOTA" nice -n -20 "$TRAIN" load pace=100 work=20000 steps=3000
+	lacks cpu_throttled 0.2
+}
+
+@test "another program on its CPU from the beginning" {
+	need_probes
+	[ "$(nproc)" -ge 2 ] || skip "needs two CPUs"
+	start_job nice -n -20 taskset -c 1 "$TRAIN" load pace=100 work=20000 steps=3000
+	nice -n -20 taskset -c 1 sh -c 'while :; do :; done' 3>&- &
+	STARTED+=("$!")
+	lacks cpu_contention 0.3
 }
 
 need_examinations() { "$GP_BPF" check | grep -q 'tp_btf *yes' || cannot "the kernel lacks feature tp_btf"; }

@@ -90,6 +90,25 @@ wait_exit() { # pid [seconds]
 	wait "$1" || STATUS=$?
 }
 
+# Makes a control group in which programs get a large share of the CPU, whatever their priority. Sets QUOTA to its folder.
+make_quota() {
+	QUOTA=/sys/fs/cgroup/gp-bpf-test-$$
+	if [ -e /sys/fs/cgroup/cpu/cpu.cfs_quota_us ]; then # version 1
+		QUOTA=/sys/fs/cgroup/cpu/gp-bpf-test-$$
+	elif ! grep -qs cpu /sys/fs/cgroup/cgroup.subtree_control; then
+		echo +cpu >/sys/fs/cgroup/cgroup.subtree_control || cannot "no control group with a CPU quota can be made"
+	fi
+	mkdir "$QUOTA" || cannot "no control group with a CPU quota can be made"
+	echo 262144 >"$QUOTA/cpu.shares" 2>/dev/null || echo 10000 >"$QUOTA/cpu.weight"
+}
+set_quota() { # percent of a CPU
+	if [ -e "$QUOTA/cpu.max" ]; then
+		echo "$1000 100000" >"$QUOTA/cpu.max"
+	else
+		echo "$1000" >"$QUOTA/cpu.cfs_quota_us"
+	fi
+}
+
 e2e_teardown() {
 	local pid
 	exec 7>&- 8<&-
@@ -97,6 +116,7 @@ e2e_teardown() {
 		kill -KILL "$pid" 2>/dev/null || continue
 		wait "$pid" 2>/dev/null || true
 	done
+	[ -z "${QUOTA:-}" ] || until_true rmdir "$QUOTA"
 }
 
 # Once a file: every JSON line that its tests left is as `gp-bpf schema` says.
