@@ -30,7 +30,8 @@ static bool open_call_before(const struct open_call *x, const struct open_call *
 	return x->may_block != y->may_block ? x->may_block : x->since_ns < y->since_ns;
 }
 
-/* Inserts a call in order; when there are too many, the last one is dropped. */
+/* Inserts a call into the list: calls that may block come first, then the oldest. If the list is
+ * full, its last call is dropped. */
 static void open_call_keep(struct open_calls *o, const struct open_call *c)
 {
 	uint32_t at = OPEN_CALLS_MAX - 1;

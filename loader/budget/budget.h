@@ -28,7 +28,7 @@
 #define BUDGET_SUSTAINED_NS 3000000000ull
 #define BUDGET_PAUSE_MAX_NS 3600000000000ull /* upper limit of the pause */
 
-/* The levels of a unit, by the probes that are removed. After BUDGET_NO_BULK a unit goes to either
+/* Each level says which probes of a unit are removed. After BUDGET_NO_BULK a unit goes to either
  * BUDGET_COUNT or BUDGET_NO_CONFIRM. */
 enum budget_level {
 	BUDGET_ALL,	   /* all probes are attached, as their rows say */

@@ -86,7 +86,7 @@ struct libraries {
 	 * call. */
 	struct mapping_paths *paths;
 	bool unfinished; /* the last scan ran out of time */
-	/* Time since when attached probes wait to be activated; 0: no probe waits. */
+	/* Since when (ns) attached probes have been waiting to be activated; 0: no probe waits. */
 	uint64_t fresh_ns;
 	bool by_path_logged; /* it was logged that /proc/PID/map_files cannot be used */
 	bool slow_logged;    /* it was logged that detaching will take seconds */

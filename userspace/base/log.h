@@ -12,13 +12,13 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 enum log_format { LOG_TEXT, LOG_LOGFMT, LOG_JSON };
 
 void log_setup(enum log_level max, enum log_format format);
-/* log_hold(): lines wait from now on if standard error is a terminal, because a live view is shown
- * on it. log_release(): writes them. If there were too many, only the oldest 32 and the newest and
- * most severe others are written, and the number of the rest. */
+/* log_hold(): from now on, keeps lines in memory if standard error is a terminal, because a live
+ * view is shown on it. log_release(): writes these lines. If there were too many, it writes only
+ * the oldest 32, the newest and most severe of the others, and the number of the rest. */
 void log_hold(void);
 void log_release(void);
-/* Writes the lines that wait. Async-signal-safe: for a crash handler, after the live view was
- * removed from the terminal. */
+/* Writes the lines that log_hold() keeps. Async-signal-safe: for a crash handler, after the live
+ * view was removed from the terminal. */
 void log_held_write(void);
 /* Sends lines to fn instead of standard error; NULL: to standard error again. fn is called with the
  * log's lock held. */

@@ -40,7 +40,7 @@ int proc_stat_file(const char *root, pid_t pid, const char *name, struct proc_st
 /* Returns the pid of the process that thread tid belongs to; 0: unknown. */
 pid_t proc_owner(const char *root, pid_t tid);
 
-/* Returns the number that text is: decimal, 0 to INT32_MAX, and nothing else; otherwise -1. */
+/* Converts text to a number: decimal digits only, 0 to INT32_MAX. Returns -1 for any other text. */
 int32_t proc_number(const char *text);
 
 #endif

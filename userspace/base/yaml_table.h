@@ -32,7 +32,7 @@ struct yaml_field {
 	size_t at; /* offset of the member in the struct */
 	/* size of the object that the member points to; 0: the member is the value itself */
 	size_t size;
-	/* most entries of a list, to which the member points; 0: the value is not a list */
+	/* limit of entries of the list to which the member points; 0: the value is not a list */
 	unsigned max;
 	size_t count_at; /* offset of the member (unsigned) for the number of entries of the list */
 	union {

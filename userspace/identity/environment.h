@@ -19,8 +19,9 @@ struct environment {
 	 * another launcher's is used. */
 	int32_t rank, world_size, local_rank;
 	int32_t local_size; /* number of processes of the job on this node */
-	/* Numbers of the pod or host, which may run several processes: of the TPU worker among
-	 * those of all slices, or the index in an indexed Job. */
+	/* place_rank: number of the pod or host, which may run several processes: of the TPU worker
+	 * among the workers of all slices, or of the pod in an indexed Job. place_world: number of
+	 * such pods or hosts */
 	int32_t place_rank, place_world;
 	int32_t place_index; /* 1: place_rank is the index of an indexed Job */
 	int32_t torch_restarts, slurm_restarts;

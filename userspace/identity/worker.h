@@ -12,11 +12,11 @@
 #include <sys/types.h>
 
 enum worker_rest {		 /* what a worker waits for */
-		   WORKER_RUNS,	 /* it does */
+		   WORKER_RUNS,	 /* nothing: the worker runs */
 		   WORKER_OTHER, /* waits for work or for a lock, or the reason is unknown */
 		   WORKER_DISK,	 /* waits for a file or a disk */
 		   WORKER_NETWORK,
-		   WORKER_SLEEP, /* for a time to pass */
+		   WORKER_SLEEP, /* waits for a time to pass */
 };
 
 struct worker_usage {

@@ -33,8 +33,8 @@ int tape_create(struct tape_writer **ret, const char *path);
 int tape_append(
 	struct tape_writer *w,
 	const struct tape_frame *f); /* returns 0, or -errno if the frame is not on the tape */
-/* For tests: replaces the limits of waiting for the reader of a pipe (0.5 s, and 10 s at the
- * end). */
+/* For tests: replaces both time limits for the reader of a pipe: 0.5 s for a frame, 10 s at the end
+ * of the tape. */
 void tape_patience(struct tape_writer *w, int wait_ms);
 uint64_t tape_bytes(const struct tape_writer *w);
 /* Waits until the reader of a pipe has read everything, and frees w. Returns 0; -ETIMEDOUT: the

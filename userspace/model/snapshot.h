@@ -65,8 +65,8 @@ struct node_view {
 	/* The kernel reports processes that map a library; otherwise gp-bpf scans all processes
 	 * repeatedly. */
 	bool kernel_reports;
-	/* Number of processes that the service found and watches, and of those that a rule
-	 * excluded. */
+	/* found: number of processes that the service found and watches; denied: number of
+	 * processes that a rule excluded */
 	uint64_t found, denied;
 	/* number of reports from the kernel; number of scans of all processes */
 	uint64_t met, sweeps;

@@ -45,8 +45,8 @@ struct intake_minute {
 	/* This entry is not a minute, but a correction of earlier minutes: time moves from slot
 	 * `was` to the slots of `sums`. */
 	bool moves;
-	/* for a correction: move the earliest time of slot `was`, from `minute` on; false: the
-	 * latest time */
+	/* for a correction: move the earliest time in slot `was`, beginning with the minute
+	 * `minute`; false: move the latest time */
 	bool first;
 	int was;
 	struct intake_minute *next;
@@ -96,11 +96,12 @@ struct intake_about { /* identity and last state of a rank, or of a job */
 
 struct intake_rank { /* a rank, or a whole job, whose rows are written to the store */
 	struct intake_about about;
-	/* job only: JOB_DISRUPTIONS entries, as they were when a note was last made of them */
+	/* job only: the job's disruptions (JOB_DISRUPTIONS entries), each as it was in its last
+	 * note */
 	struct job_disruption *disruptions;
 	uint32_t ndisruptions;
-	/* for a job that is down, its time since then by minute; NULL: not down, or down since
-	 * before it was seen */
+	/* for a job that is down: its time by minute since then; NULL: the job is not down, or was
+	 * down already when it was first seen */
 	struct intake_outage *outage;
 	int64_t id;  /* number of the row in the store; 0: not known yet */
 	bool placed; /* id is known; minutes are formed only after that */
@@ -111,18 +112,19 @@ struct intake_rank { /* a rank, or a whole job, whose rows are written to the st
 	bool left; /* its pid belongs to another process now */
 	/* Number of successive snapshots, up to the last, without this entry. */
 	uint32_t absent;
-	/* now: cumulative ledger of the model; base: the part of it that is not added to the
+	/* now: all time in the model's ledger; base: the part of `now` that is not added to the
 	 * store */
 	struct sums now, base;
 	/* rebased: the new base has to be written; rebasing: it is being written */
 	bool rebased, rebasing;
-	/* earlier: the rank began before the start that is stored, which has to be corrected;
-	 * earlying: the correction is being written */
+	/* earlier: the stored start of the rank is too late and has to be corrected; earlying: this
+	 * correction is being written */
 	bool earlier, earlying;
 	struct sums first; /* ledger when the entry was first seen in this session */
 	int64_t first_ns;  /* UTC time of `first` */
 	int64_t formed_ns; /* UTC time up to which `formed` contains the ledger; 0: none yet */
-	/* the same instant in CLOCK_MONOTONIC; start of the rank as known then */
+	/* formed_mono_ns: formed_ns in CLOCK_MONOTONIC; formed_start_ns: start of the rank as known
+	 * at that time */
 	uint64_t formed_mono_ns, formed_start_ns;
 	struct sums formed;   /* time in all minutes, the running one included; equals now - base */
 	struct sums closed;   /* time in closed minutes */
@@ -177,8 +179,8 @@ struct intake {
 	 * the facts up to this one. */
 	uint64_t closed;
 	uint64_t skip; /* facts up to this number are in the store already, and are skipped */
-	/* skip is not known. Then all facts are skipped that the previous process reported before
-	 * this one took over. */
+	/* `skip` is unknown. All facts that the previous process reported before this one took over
+	 * are skipped instead. */
 	bool blind;
 	uint64_t minutes; /* number of minutes closed so far */
 	uint32_t rows;	  /* closed, not written */
@@ -197,7 +199,7 @@ void intake_key(char out[INTAKE_KEY_MAX], const struct snapshot *s, const struct
 /* Writes the key that the job had under a former name. */
 void intake_former_key(char out[INTAKE_KEY_MAX], const struct snapshot *s,
 		       const struct job_former *f);
-/* Returns true if the row in the store is not known for some ranks. */
+/* Returns true if there are ranks whose row in the store is not known. */
 bool intake_unplaced(const struct intake *t);
 /* Returns true if there is data that the store does not have. */
 bool intake_due(const struct intake *t);

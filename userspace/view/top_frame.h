@@ -62,8 +62,8 @@ struct top_ui { /* choices of the user */
 	char filter[TOP_FILTER_MAX];
 	bool typing; /* the user is typing the filter */
 	bool help;
-	/* any: `job` is selected; otherwise the first job is. any_pid: `pid` is selected; otherwise
-	 * the job's first rank is */
+	/* any: the user selected `job`; false: the first job is used. any_pid: the user selected
+	 * `pid`; false: the job's first rank is used */
 	bool any, any_pid;
 	char job[20]; /* key of the selected job */
 	uint32_t pid;

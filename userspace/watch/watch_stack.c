@@ -27,9 +27,9 @@ struct stacks {
 	struct line_target all[PROCESSES_MAX];
 	uint32_t count, next;
 	uint64_t stack_ns; /* when whole stacks were requested last; 0: never */
-	uint64_t asked_ns; /* when the helper process was asked last; 0: never */
+	uint64_t asked_ns; /* when the last request was sent to the helper process; 0: never */
 	uint64_t pause_ns; /* no request is sent before this time */
-	bool waiting;	   /* for its answer */
+	bool waiting;	   /* the helper process has not answered the request yet */
 };
 
 int stacks_new(struct stacks **ret)

@@ -136,7 +136,8 @@ struct closed {
 	size_t cap_runs, cap_steps, cap_events, cap_samples, cap_kept;
 	bool events_mixed, samples_mixed; /* the array is not sorted by time yet */
 	int64_t last_us;		  /* latest time in all records */
-	int64_t anchor_us;		  /* time of the previous record, to detect leaps */
+	/* time of the previous record, to detect leaps of the log's clock */
+	int64_t anchor_us;
 	uint64_t accepted;
 	struct goodput_record held[CLOSED_HELD];
 	unsigned nheld;
@@ -225,7 +226,7 @@ struct closed_stretch {
 size_t closed_steps_of(const struct closed *c, size_t r);
 /* Returns the index in `steps` after the last step of run r that had begun by at_us. */
 size_t closed_steps_until(const struct closed *c, size_t r, int64_t at_us);
-/* Returns until when the events of run r are counted. */
+/* Returns the time up to which the events of run r are counted. */
 int64_t closed_run_until(const struct closed_work *w, size_t r);
 /* Returns the time of the last sign of life of run r that is counted. */
 int64_t closed_sign_us(const struct closed *c, size_t r);

@@ -168,7 +168,8 @@ static void metric_value_real(struct buffer *out, double value)
 
 #define NS_PER_S 1000000000ll
 
-/* OpenMetrics names the family without the ending of its samples' names. */
+/* Returns the length of the family's name, without "_total" or "_info": in OpenMetrics only the
+ * names of samples have these endings. */
 size_t page_family_len(const struct metric_family *f)
 {
 	size_t len = strlen(f->name);
@@ -226,7 +227,8 @@ static int64_t page_since(const struct page *p)
 	return s->real_ns - (int64_t)(s->mono_ns - p->since_ns);
 }
 
-/* The time is rounded to seconds, so that small adjustments of the wall clock do not change it. */
+/* The creation time is rounded to seconds, so that small adjustments of the wall clock do not
+ * change it. */
 void page_created(struct page *p)
 {
 	size_t len = p->labels_end - p->labels_at;

@@ -64,8 +64,8 @@ bool job_attempt_later(const struct job *j, const struct job_member *m)
 	return j->runs && j->attempt >= 0 && job_attempt_of(m) > j->attempt;
 }
 
-/* Opens a disruption before a later attempt begins. The end of the previous attempt was in order or
- * was not seen here, so the job was disrupted elsewhere. */
+/* Opens a disruption before a later attempt begins. No failure of the previous attempt was seen on
+ * this node, so the job was disrupted on another one. */
 void job_attempt_disrupted(struct job *j, const struct job_member *m)
 {
 	uint64_t at_ns = j->ref ? m->start_ns : j->time.edge_ns;

@@ -175,10 +175,10 @@ static void phase_checkpoint_handover_report(struct phase_finder *pf, const stru
 	pf->emit(pf->ctx, &s);
 }
 
-/* Takes a run of a program. If another thread began an asynchronous checkpoint, this thread copied
- * the state to the host first, so its next program runs later than usual. That delay is reported as
- * a handover. It may be part of the checkpoint or of the step, so the step keeps its length and is
- * flagged as estimated. */
+/* Handles a run of a program. If another thread began an asynchronous checkpoint, this thread
+ * copied the state to the host first, so its next program runs later than usual. That delay is
+ * reported as a handover. It may be part of the checkpoint or of the step, so the step keeps its
+ * length and is flagged as estimated. */
 void phase_run(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
 {
 	uint64_t now_ns = s->begin_ns ? s->begin_ns : s->ts_ns;
@@ -198,9 +198,9 @@ void phase_run(struct phase_finder *pf, struct phase_thread *t, const struct sig
 	t->ran = s->ident;
 }
 
-/* Takes a sign of work of a thread that may have called an asynchronous save before. The wait in
- * that call is the time until now, less the usual time from an update to the next work (or what was
- * left of that at the call). */
+/* Handles the first work of a thread after it may have called an asynchronous save. The time since
+ * that call, less the usual time between an update and the next work, is reported as a wait in the
+ * call. */
 void phase_works(struct phase_finder *pf, struct phase_thread *t, uint64_t now_ns)
 {
 	uint64_t idle_ns = t->idle_ns, usual, most_ns;
@@ -251,8 +251,8 @@ void phase_feed_save_call(struct phase_finder *pf, struct phase_thread *t, const
 	t->save.open = t->save.called = true;
 }
 
-/* Takes a call of a reader. Data sets are read by the same functions: a file that is opened while a
- * batch is fetched is not a checkpoint. */
+/* Handles a call of a function that reads a checkpoint. Data sets are read by the same functions: a
+ * file that is opened while a batch is fetched is not a checkpoint. */
 void phase_feed_restore(struct phase_finder *pf, struct phase_thread *t, const struct signal *s)
 {
 	if (!t->fetching)
@@ -275,7 +275,8 @@ void phase_restore_end(struct phase_finder *pf, struct phase_thread *t, const st
 	phase_burst_close(pf, t, &t->restore, soon || phase_checkpoint_restore_ended(t));
 }
 
-/* Ends checkpoints without a file for a second; all of them at the end of the process (all). */
+/* Ends checkpoints to which no file was added for a second. all: ends all checkpoints, because the
+ * process has ended. */
 void phase_bursts_expire(struct phase_finder *pf, uint64_t now_ns, bool all)
 {
 	for (uint32_t i = 0; pf->bursts && i < pf->nthreads; i++) {

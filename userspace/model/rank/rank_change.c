@@ -54,7 +54,8 @@ static void change_evidence(const struct change_view *v, const struct time_cause
 		snprintf(out + strlen(out), len - strlen(out), "; %s", why);
 }
 
-/* If fewer seconds than this were measured (ns), it is unknown what the process generally lacks. */
+/* If it was measured for less than this time (ns) what a process lacks (a CPU, memory...), its
+ * usual lack is unknown. */
 #define LACKED_LEAST_NS 8000000000ull
 
 /* A slowdown is reported when it has lasted for SLOW_NS and cost SLOW_PPM of the time since it

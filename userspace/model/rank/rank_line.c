@@ -23,8 +23,8 @@
 
 struct rank_lines {
 	struct lines *lines;
-	/* Time in steps, and the part of it in no phase: [0] of the present half minute, [1] of the
-	 * previous one. */
+	/* step_ns: time in steps; else_ns: the part of step_ns in no phase. [0]: in the present
+	 * half minute; [1]: in the previous one. */
 	uint64_t half_ns; /* begin of the present half minute */
 	uint64_t step_ns[2], else_ns[2];
 };
@@ -48,8 +48,8 @@ void rank_lines_free(struct rank_lines *ls)
 	free(ls);
 }
 
-/* Counts a sample in a data loader as a wait for input, if no probe reports the waits of this
- * process. */
+/* If the thread was executing code of a data loader when it was sampled, counts the sample as a
+ * wait for input. Does nothing if a probe reports the waits of this process. */
 static void rank_line_input(struct rank *r, const struct event *ev)
 {
 	uint64_t at_ns = ev->line->at_ns;

@@ -27,7 +27,7 @@ static void step_loop_remember(struct loop *lp, const struct step *s, struct hit
 	lp->tainted = lp->tainted << 1 | !!(s->flags & STEP_tainted);
 }
 
-/* Returns a hash that identifies the step's optimizer. A search over settings makes an optimizer
+/* Returns a hash that identifies the step's optimizer. A hyperparameter search makes an optimizer
  * for each model, perhaps with parameters at the same address, so the number of optimizers made is
  * part of the hash. That number is not used if a new optimizer is made every few steps (all train
  * one model then), or if several loops run. If this update's optimizer is unknown, the loop's usual

@@ -99,18 +99,19 @@ struct mark {
 	/* start of the thread's first backward since its last mark; 0: none */
 	uint64_t span_ns;
 	uint64_t seq;
-	uint64_t backward_seq; /* last backward pass on the mark's own thread */
-	/* last backward pass or batch fetch on any thread whose work counts for this mark
-	 * (thread_listens()) */
+	/* sequence number of the last backward pass on the mark's own thread */
+	uint64_t backward_seq;
+	/* sequence number of the last backward pass or batch fetch on any thread whose work counts
+	 * for this mark (thread_listens()) */
 	uint64_t sep_seq;
-	uint64_t fetch_seq; /* last batch fetch on any thread whose work counts for this mark */
+	uint64_t fetch_seq; /* sequence number of the last batch fetch on these threads */
 	/* hits since the last mark of this thread, on all threads whose work counts for this
 	 * mark */
 	struct hits hits;
 	uint64_t ident;
 	uint32_t name, tid, flags;
 	uint32_t thread; /* index in step_finder.threads */
-	bool apart;	 /* other marks cannot join this one in a group */
+	bool apart;	 /* no other mark can join this one in a group */
 	bool skipped;	 /* the gradient scaler skipped the update */
 };
 
@@ -162,9 +163,9 @@ bool unit_learn(const struct unit_input *in, struct unit *ret);
 /* Searches for a period that fits most of the tokens, in a long sequence. Returns true if there is
  * one. */
 bool unit_learn_mostly(const struct unit_input *in, struct unit *ret);
-/* While one optimizer makes all updates (u), another one made update t[0] without a new batch.
- * Returns true if the two may alternate from now on: in t[0..count) the first optimizer updated
- * again, or too few updates were seen to know. */
+/* u: one optimizer makes all updates. t[0]: update of another optimizer, without a new batch.
+ * Returns true if the two may alternate from now on: the first one updated again in t[0..count), or
+ * too few updates were seen to know. */
 bool unit_joins(const struct unit *u, const struct token *t, uint32_t count);
 /* Call after unit_joins() returned true. Returns true, and the new unit in *ret, if the optimizers
  * alternate and the first one leads (see unit.lead). */
@@ -221,8 +222,8 @@ struct candidate {
 	/* values of `tokens` at the last updates that did not fit the pattern, latest first */
 	uint64_t odd[4];
 	uint32_t regrouped;
-	/* Optimizers that made all updates for a while, in a process whose batches are not seen;
-	 * latest first. */
+	/* Optimizers that made all updates for a while, latest first. Used only if no batches of
+	 * the process are seen. */
 	struct token stages[STAGES];
 	uint32_t returns; /* how often an optimizer in `stages` made all updates again */
 	/* hits of marks that came after their group was closed; the next group gets them */
@@ -262,8 +263,9 @@ struct tracker {
 	 * with its own backward passes. */
 	uint64_t first_candidate_seq;
 	uint32_t first_candidate_thread;
-	/* How often the first candidate's marks changed between such threads lately, and how often
-	 * they overlapped (see step_stream.c). */
+	/* How often successive marks of the first candidate came from different threads with their
+	 * own backward passes, and how often such marks overlapped in time (see step_stream.c).
+	 * Counted since the last reset. */
 	uint32_t changes, overlaps;
 	uint64_t marks, last_seq;
 	uint64_t since_better; /* marks since the last mark of a more trusted family */
@@ -292,8 +294,8 @@ struct anon {
 	/* number of backward passes in the last step, if the step before had as many; else 0 */
 	uint32_t each;
 	uint32_t last; /* backward passes of the last step */
-	/* passes: passes that are held until the meaning of the ranges is known, at most
-	 * ANON_PASSES */
+	/* passes: held backward passes, at most ANON_PASSES, until the meaning of the ranges is
+	 * known */
 	struct anon_pass pass, *passes;
 	uint32_t passes_cap;
 };
@@ -372,10 +374,10 @@ struct step_finder {
 extern const struct family_row {
 	enum step_boundary boundary;
 	enum step_tier tier;
-	const char *marker; /* its name, for users */
+	const char *marker; /* name of the marker, for users */
 	/* reason given to users in the loop's state; NULL: no explanation is needed */
 	const char *why;
-	/* what messages call its marks if they may be micro-batches; NULL: they never are */
+	/* name of these marks in messages, if they may be micro-batches; NULL: they never are */
 	const char *batches;
 	bool apart;   /* other marks cannot join one of these in a group */
 	bool grouped; /* a backward or a fetch closes a group of its marks */
@@ -426,7 +428,7 @@ void candidate_close(struct step_finder *sf, struct candidate *l, bool by_backwa
 /* Makes steps of the held groups as far as it is certain which groups make a step. */
 void candidate_digest(struct step_finder *sf, struct candidate *l);
 void candidate_finish(struct step_finder *sf, struct candidate *l);
-/* Ends the step in progress after a long silence, if an optimizer leads. */
+/* Ends the step in progress after a long silence, if one optimizer leads (see unit.lead). */
 void candidate_still(struct step_finder *sf, struct candidate *l);
 /* Drops held groups. */
 void candidate_forget(struct candidate *l);
@@ -437,7 +439,8 @@ bool candidate_hopes(const struct step_finder *sf, const struct candidate *l);
 void candidate_spare(struct candidate *l);
 
 /* defined in step_doubt.c */
-/* Returns true if optimizers are made by a loop inside the training loop. */
+/* Returns true if a loop within each step creates new optimizers: many were created, with few
+ * updates each. */
 bool candidate_inner(const struct step_finder *sf, const struct candidate *l);
 bool candidate_doubtful(const struct step_finder *sf, const struct candidate *l);
 /* Writes to out why the number of steps is ambiguous, and which --multiply would be right. Returns

@@ -26,16 +26,16 @@
  * call returned, or when it began if its return is not seen. */
 #include "userspace/model/step/step_program.h"
 
-/* The device is taken to report no completions if none was reported for this time (ns) after a
- * run. */
+/* If no completion was reported for this time (ns) after a run, the device is assumed to report
+ * none. */
 #define DEAF_NS 10000000000ull
-/* While the elected program does not run, each TAKES_OVER runs of other programs are followed by a
- * check whether one of these programs ends the steps now. If the number of inputs of that program
- * or of the elected one is unknown, that program must have run TAKES_UNKNOWN times. */
+/* After every TAKES_OVER runs of other programs without a run of the elected one, it is checked
+ * whether one of these programs ends the steps now. If the number of inputs of that program or of
+ * the elected one is unknown, that program must have run TAKES_UNKNOWN times. */
 #define TAKES_OVER    8
 #define TAKES_UNKNOWN 64
-/* A program that runs once in every n steps (n > 1) ends the steps, if n was the same this many
- * times in a row. */
+/* A program that runs once in every n steps (n > 1) becomes the one that ends steps, if n was the
+ * same this many times in a row. */
 #define SAME_GAPS 3
 
 static void exec_forget_held(struct exec *e, uint32_t from)
@@ -232,7 +232,8 @@ static void exec_lock(struct step_finder *sf, struct exec *e, const struct exec_
 	if (sf->elected != FAMILY_EXECUTE)
 		step_take(sf, FAMILY_EXECUTE);
 	exec_place_held(sf, e);
-	/* not all runs since the first lock are held, so blocks are counted from this step on */
+	/* If the finder was locked before, not all runs since then are held: count blocks only from
+	 * this step on. */
 	if (again)
 		e->blocks_at = e->steps;
 }
@@ -270,8 +271,8 @@ static void exec_later_check(struct step_finder *sf, struct exec *e, bool final)
 		exec_lock(sf, e, &p);
 }
 
-/* Checks whether r's program runs once in a fixed number of steps. If so, it ends the steps, and
- * those counted so far were parts of a step. Returns true then. */
+/* Checks whether r's program runs once in a fixed number of steps. If so, it ends the steps from
+ * now on: each step counted so far was only a part of one. Returns true then. */
 static bool exec_later_ends(struct step_finder *sf, struct exec *e, const struct exec_run *r)
 {
 	struct exec_program *p = &e->program[r->program];
@@ -345,7 +346,7 @@ static void exec_run_locked(struct step_finder *sf, struct exec *e, const struct
 }
 
 /* Returns true if the program that ends steps should be searched for now. The search is expensive:
- * if many runs are held, it is only made at every 16th. */
+ * if more than 64 runs are held, it is made only at every 16th run. */
 static bool exec_check_due(const struct exec *e)
 {
 	return e->nheld <= 64 || e->nheld % 16 == 0;
@@ -529,8 +530,8 @@ void exec_finish(struct step_finder *sf)
 		exec_report_block(e, &e->block, 0, 0);
 }
 
-/* Counts compiled programs. Only one layer of runtimes counts: layers above the plugin's function
- * table report the same programs again. */
+/* Counts compiled programs. Several layers of a runtime may report the same program, so only the
+ * reports of the layer closest to the device count. */
 static void programs_count(struct step_finder *sf, const struct signal *s)
 {
 	if (s->kind != SIGNAL_COMPILE || !s->made || s->layer < sf->programs.layer)

@@ -42,8 +42,8 @@ void lasting_spell(struct lasting *l, uint64_t start_ns, uint64_t end_ns);
 uint64_t lasting_needed_ns(const struct lasting *l, uint64_t now_ns);
 /* Adds a sample that started at start_ns and whose mean step is ns. */
 void lasting_part(struct lasting *l, uint64_t start_ns, uint64_t ns, uint64_t now_ns);
-/* Returns true if steps have been slow for the required time without a pause: in every part of it,
- * slower by at least half of the size of *o. */
+/* Returns true if steps have been slow for the required time without a pause: in each part of this
+ * time they were slower than before, by at least half of the slowdown *o. */
 bool lasting_without_pause(const struct lasting *l, const struct onset *o, uint64_t now_ns);
 void lasting_archive(struct archive *a, struct lasting *l);
 

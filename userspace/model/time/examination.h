@@ -27,8 +27,8 @@ struct examination {
 	int32_t error; /* 0, or -errno: nothing was examined */
 	bool dear;     /* the examination ended early, because it exceeded the overhead budget */
 	bool blocks;   /* block devices were examined */
-	/* Time in which the thread waited for a CPU; time asleep, by what it waited for; all time
-	 * asleep. */
+	/* runnable_ns: time in which the thread waited for a CPU; wait_ns: time asleep, by what the
+	 * thread waited for; asleep_ns: all time asleep */
 	uint64_t runnable_ns, wait_ns[GP_WAIT_COUNT], asleep_ns;
 	uint64_t block_ns; /* part of asleep_ns: for block I/O, as the kernel counts it */
 	uint64_t cost_ns;  /* time that the examination took on the busiest CPU */
@@ -64,8 +64,8 @@ void examination_wait(struct examination *e, const struct event *ev);
 void examination_instead(struct examination *e, const struct event *ev, const char *job, bool own);
 
 /* Adds to the causes of a slowdown the time in which the thread slept for a network socket or for a
- * file. Only the part counts by which these sleeps exceed all sleep before the slowdown. The other
- * parameters are those of time_cause_slower(). */
+ * file. Only the time by which these sleeps exceed all sleep before the slowdown is added. The
+ * other parameters are those of time_cause_slower(). */
 void examination_refine(const struct examination *e, struct time_causes *l,
 			const struct resource_sums *before, uint64_t before_ns,
 			const struct resource_sums *after, uint64_t after_ns);
@@ -78,9 +78,9 @@ const char *examination_causes_text(char *out, size_t len, const struct time_cau
  * nothing. Returns out. */
 const char *examination_detail(char *out, size_t len, const struct examination *e,
 			       enum time_cause c);
-/* Returns the part of the examined time, 0 to 1, in which the thread slept for something outside
- * the job (a network socket, a file, a pipe, a child process, a time to pass), whichever took
- * longest, and writes it to out: "waits for a file (/data/shard-3)". 0 and "": there is none. */
+/* Finds the thing outside the job for which the thread slept longest (a network socket, a file, a
+ * pipe, a child process, a timer), and writes it to out: "waits for a file (/data/shard-3)".
+ * *ret_wait: its kind. Returns the share of the examined time, 0 to 1; 0 and "": there is none. */
 double examination_blocked(char *out, size_t len, const struct examination *e,
 			   enum gp_wait *ret_wait);
 /* Writes where the thread's time went: "examined for 9.0 s: 12 % runs, 81 % waits for a network

@@ -18,7 +18,8 @@
 /* different names of ranges that are kept for a process; the others become NAME_OTHER */
 #define NAMES	   64
 #define NAME_OTHER NAMES
-/* pieces kept for steps that may still be given out; the oldest are dropped */
+/* limit of pieces that are kept for steps not reported yet; beyond it, the oldest pieces are
+ * dropped */
 #define PIECES	   8192
 #define PIECES_MIN 32
 
@@ -29,7 +30,7 @@ struct share_range {
 
 struct share_thread {
 	uint32_t tid;
-	uint64_t seen_ns; /* time of the last change of the thread's stack */
+	uint64_t seen_ns; /* time of the last change of the thread's stack of open ranges */
 	struct share_range *open;
 	uint32_t nopen, open_cap; /* at most GP_RANGE_DEPTH */
 };

@@ -5,8 +5,8 @@
 
 #include "userspace/base/number.h"
 
-/* The training thread may wait for another thread only if that uses or waits for a CPU for at least
- * 1/BUSY_SHARE of a second. */
+/* Another thread is a possible reason for a wait of the training thread only if it uses or waits
+ * for a CPU for at least 1/BUSY_SHARE of a second. */
 #define BUSY_SHARE 4 /* a quarter */
 /* If records are further apart (ns), some are missing between them. */
 #define SECOND_MAX 1500000000ull
@@ -25,7 +25,7 @@ struct resource_second {
 struct resource_thread {
 	uint32_t tid; /* 0: unused */
 	bool known;   /* last is known */
-	bool whole;   /* known was true when the present second began */
+	bool whole;   /* `last` was known when the present second began */
 	struct gp_usage last;
 	struct gp_usage grown; /* growth since the last second ended */
 };
@@ -33,10 +33,10 @@ struct resource_thread {
 struct resource {
 	struct resource_thread thread[RESOURCE_THREADS];
 	uint32_t trains;	     /* index of the training thread + 1; 0: unknown */
-	struct gp_pressure pressure; /* last one */
-	uint64_t pressure_ns;	     /* its time; 0: none */
+	struct gp_pressure pressure; /* last record of the control group */
+	uint64_t pressure_ns;	     /* time of `pressure`; 0: none yet */
 	struct resource_second second[RESOURCE_SECONDS];
-	uint64_t seconds; /* ever */
+	uint64_t seconds; /* number of seconds recorded so far */
 };
 
 struct resource *resource_new(void)

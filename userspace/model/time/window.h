@@ -29,11 +29,12 @@ extern const uint64_t
 struct window_view {
 	uint64_t length_ns;	 /* requested length; 0: no window */
 	uint64_t from_ns, to_ns; /* interval of the window; to_ns is now */
-	/* the whole life of the rank or job, which began less than length_ns ago */
+	/* the whole life of the rank or job is in the window, because it began less than length_ns
+	 * ago */
 	bool whole;
 	uint64_t ns[BUCKET_COUNT]; /* the sum is to_ns - from_ns */
 	uint64_t unsettled_ns;	   /* part of OTHER that may still move to another bucket */
-	/* Parts of BUCKET_CUSTOM, by number of the type. The entry of LEDGER_REST is 0. */
+	/* Parts of BUCKET_CUSTOM, by number of the type; always 0 for LEDGER_REST. */
 	uint64_t type_ns[LEDGER_TYPES];
 };
 
@@ -53,12 +54,12 @@ struct window_edge {
 void window_edge(const struct window *w, uint64_t at_ns, struct window_edge *ret);
 void window_edge_archive(struct archive *a, struct window_edge *e);
 /* Adds to w the times of window `other` after from_ns, the end of w. The slot of `other` that
- * contains from_ns also has earlier times, which w has already. then: those earlier times, which
- * are not added. NULL: only their length is known; that much is taken from the slot's buckets,
+ * contains from_ns also has times before from_ns, which w has already. then: those times, which are
+ * not added. NULL: only their length is known; that much is subtracted from the slot's buckets,
  * startup first and progress last. Returns 0, or -ENOMEM: w is unchanged. */
 int window_merge(struct window *w, const struct window *other, uint64_t from_ns,
 		 const struct window_edge *then);
-/* Moves the start back to start_ns. */
+/* Moves the start of w back to start_ns. */
 void window_reach_back(struct window *w, uint64_t start_ns);
 /* Adds a span that a ledger settled or moved (ledger_trace()). Spans older than 7 days are ignored.
  * Returns 0, or -ENOMEM: w is unchanged. */
@@ -67,8 +68,8 @@ int window_add(struct window *w, const struct ledger_span *s);
  * as OTHER and unsettled, except hang_ns of it, which counts as HANG. */
 void window_view(const struct window *w, uint64_t now_ns, uint64_t length_ns, uint64_t hang_ns,
 		 struct window_view *ret);
-/* Returns how much of the time without a span is excluded: up to l->now_ns as ledger view l shows,
- * later as *a says. window_leave_out() subtracts the result from the unsettled time of a view. */
+/* Returns how much of the time without a span is excluded time: up to l->now_ns from ledger view l,
+ * after that from *a. window_leave_out() subtracts the result from the unsettled time of a view. */
 uint64_t window_unbooked(const struct window *w, const struct excluded *a,
 			 const struct ledger_view *l, uint64_t now_ns);
 void window_leave_out(struct window_view *v, uint64_t excluded_ns);
