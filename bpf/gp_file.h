@@ -398,7 +398,7 @@ int gp_closing(struct gp_syscall *call)
 	bpf_map_delete_elem(&gp_files, &key);
 	file = gp_file_of(call->arg[0]);
 	inode = BPF_CORE_READ(file, f_inode);
-	/* The descriptor may be another file by now, because another thread closed it. */
+	/* The descriptor may refer to another file by now, because another thread closed it. */
 	if (!gp_is_sending(id) || BPF_CORE_READ(inode, i_ino) != open.ino ||
 	    BPF_CORE_READ(inode, i_sb, s_dev) != open.dev)
 		return 0;

@@ -30,7 +30,8 @@ struct gp_keep {
 /* A row of the probe files: what a hit of its probe records, and when */
 struct gp_row {
 	__u32 probe; /* hash of the probe's id, which is copied into records */
-	/* Generation of the links that count: hits whose cookie has another one are ignored. */
+	/* Generation of the links in use: hits whose cookie contains another generation are
+	 * ignored. */
 	__u32 gen;
 	__u32 next; /* generation of the links that are replacing others at present; 0: none */
 	/* Limit of records per second and process; 0: no limit. Hits over the limit are only

@@ -33,7 +33,7 @@ struct library { /* one file that a watched process maps */
 	bool following; /* the file is being read again for a function that a call reported */
 	bool searching; /* the file, which is read slowly, is being searched again */
 	unsigned int tries;
-	uint64_t idle_ns; /* time since when the library has no users */
+	uint64_t idle_ns; /* since when (ns) the library has had no users */
 	uint64_t tag;
 	uint64_t seen; /* number of the last scan that found the library */
 	/* Processes that use the library: pid -> struct user; NULL: it never had one. */
@@ -104,8 +104,8 @@ int library_path(struct libraries *ls, pid_t pid, const struct gp_vma *vma, char
 /* Chooses the library's state by its file name. Returns 0 or -errno. */
 int library_classify(struct libraries *ls, struct library *lib, pid_t pid,
 		     const struct gp_vma *vma);
-/* For a program that no row names: selects rows whose library may be linked into the program, of
- * runtimes that the process uses. Returns false when there are none. */
+/* For a program that no row names: selects the rows of runtimes that the process uses, if the
+ * library of the row may be linked into the program. Returns false when there are none. */
 bool library_classify_program(struct libraries *ls, struct library *lib, pid_t pid,
 			      const struct gp_vma *vma);
 

@@ -9,7 +9,7 @@
 
 #include "userspace/base/yaml_table.h"
 
-/* A capture as written in the file */
+/* A capture (a value of a call to be recorded), as written in a probe file */
 struct yaml_capture {
 	const int *lines;
 	char *name;
@@ -79,7 +79,7 @@ struct yaml_probe { /* a probe of the file; optional texts are NULL when absent 
 	struct yaml_capture *only;
 };
 
-/* The content of a file */
+/* The content of a probe file */
 struct yaml_probes {
 	const int *lines;
 	char *runtime;

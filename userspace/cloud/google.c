@@ -21,7 +21,7 @@
 /* Largest difference, in seconds, between this machine's clock and Google's with which Google
  * accepts a signed request. */
 #define GOOGLE_SKEW_S 300
-/* Pause after a failed renewal, while the old token is still valid. */
+/* Pause (ns) after a failed renewal, while the old token is still valid. */
 #define GOOGLE_AGAIN_NS (10ULL * 1000000000)
 /* A token is treated as expired after this number of seconds, even if it is valid for longer. */
 #define GOOGLE_LIFE_S	  (24 * 3600)

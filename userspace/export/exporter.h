@@ -5,7 +5,7 @@
 
 #include "userspace/export/export.h"
 
-/* Exporters of --export, in the order of messages and completion. */
+/* Exporters of --export, in the order in which messages and shell completion list them. */
 #define EXPORTERS(X)                                                                               \
 	X(json)                                                                                    \
 	X(prometheus)                                                                              \

@@ -14,7 +14,8 @@
 #define WEB_HEADERS  5
 #define WEB_HASH_LEN 60 /* length of a bcrypt hash */
 #define WEB_COST_MIN 4
-/* highest bcrypt cost; 2^16 rounds take seconds, while other passwords wait */
+/* highest bcrypt cost that is accepted: 2^16 rounds take seconds, in which no other password is
+ * checked */
 #define WEB_COST_MAX 16
 #define WEB_TLS_MIN  10 /* lowest TLS version, as major and minor digit: TLS 1.0 */
 #define WEB_TLS_MAX  13

@@ -26,7 +26,8 @@ struct cgroup_place {
 	char slurm_job[24];
 	/* Name of a systemd service without ".service"; "" in containers. */
 	char service[GP_JOB_MAX];
-	/* A login session, the root group or a slice, whose processes are unrelated. */
+	/* true: the group is a login session, the root group or a slice, whose processes are
+	 * unrelated to each other */
 	bool shared;
 };
 

@@ -68,9 +68,9 @@ struct node_view {
 	/* found: number of processes that the service found and watches; denied: number of
 	 * processes that a rule excluded */
 	uint64_t found, denied;
-	/* number of reports from the kernel; number of scans of all processes */
+	/* met: number of reports from the kernel; sweeps: number of scans of all processes */
 	uint64_t met, sweeps;
-	/* the last scan: its duration, and the number of processes */
+	/* duration of the last scan, and number of processes that it found */
 	uint64_t sweep_took_ns, sweep_saw;
 	uint32_t waiting; /* processes that the kernel reported and that must still be scanned */
 	struct node_denied {

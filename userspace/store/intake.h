@@ -80,7 +80,7 @@ struct intake_about { /* identity and last state of a rank, or of a job */
 	uint32_t carried; /* number of the job's runs on other nodes */
 	/* Totals over all runs, for a job that also has runs on other nodes. */
 	uint64_t disruptions, steps;
-	uint64_t job_key; /* of a job */
+	uint64_t job_key; /* job only: key of the job in the model */
 	uint64_t start_mono_ns, end_mono_ns, until_mono_ns;
 	int64_t start_ns, end_ns, until_ns; /* UTC */
 	int64_t run_start_ns;		    /* UTC start of a job's last run; 0: this is a rank */
@@ -91,7 +91,7 @@ struct intake_about { /* identity and last state of a rank, or of a job */
 	char comm[16], command[160], tier[8], marker[48];
 	uint64_t max_step;
 	uint32_t accelerators;					      /* rank only; 0: unknown */
-	char perf_tag[PROGRAM_TAG_MAX], session_tag[PROGRAM_TAG_MAX]; /* of its run */
+	char perf_tag[PROGRAM_TAG_MAX], session_tag[PROGRAM_TAG_MAX]; /* tags of the rank's run */
 };
 
 struct intake_rank { /* a rank, or a whole job, whose rows are written to the store */
@@ -107,7 +107,7 @@ struct intake_rank { /* a rank, or a whole job, whose rows are written to the st
 	bool placed; /* id is known; minutes are formed only after that */
 	/* changed: there is something to write; settled: it has ended and everything is written */
 	bool changed, settled;
-	bool seen; /* was in a snapshot */
+	bool seen; /* the rank or job was in a snapshot */
 	bool over; /* it has ended, but some of its last facts may still arrive */
 	bool left; /* its pid belongs to another process now */
 	/* Number of successive snapshots, up to the last, without this entry. */
@@ -136,7 +136,7 @@ struct intake_rank { /* a rank, or a whole job, whose rows are written to the st
 	bool runs; /* `running` is in use */
 	/* queue of closed minutes that are not written yet */
 	struct intake_minute *oldest, *newest;
-	/* minutes up to this number are being written by the writer's thread; 0: none */
+	/* the writer's thread is writing the minutes up to this number; 0: none */
 	uint64_t taken;
 	uint64_t new_steps; /* steps since the last snapshot */
 	struct sketch new_times;
@@ -183,7 +183,7 @@ struct intake {
 	 * are skipped instead. */
 	bool blind;
 	uint64_t minutes; /* number of minutes closed so far */
-	uint32_t rows;	  /* closed, not written */
+	uint32_t rows;	  /* number of closed minutes that are not written yet */
 	/* Numbers of ranks, notes and facts that were lost, and of minutes that were merged. */
 	struct {
 		uint64_t ranks, notes, facts, merged;

@@ -175,13 +175,14 @@ struct closed_interval {
 };
 
 struct closed_end {	/* the end of the last step of a run */
-	int64_t at_us;	/* GOODPUT_UNKNOWN: the step has not ended */
+	int64_t at_us;	/* when the step ended (µs); GOODPUT_UNKNOWN: the step has not ended */
 	int64_t number; /* number of the last step that ended by at_us */
 };
 
 struct closed_work {
 	const struct closed *c;
-	int64_t start_us, now_us; /* time that the answer covers */
+	/* the answer covers the time from start_us to now_us (µs since 1970) */
+	int64_t start_us, now_us;
 	/* end of the time in the ledger: the end of the job if it has ended, otherwise the later of
 	 * now_us and the last record */
 	int64_t until_us;

@@ -37,7 +37,7 @@ enum hook_event hook_event_of(const struct fact *f);
 
 #define HOOKS_MAX	16
 #define HOOK_WORDS	32   /* limit of the words of a command: path and arguments */
-#define HOOK_HEADERS	8    /* limit of headers in a file */
+#define HOOK_HEADERS	8    /* limit of HTTP headers in the file of an action @FILE */
 #define HOOK_ACTION_MAX 4096 /* limit of an action, or of its file, in bytes */
 
 struct hook {

@@ -29,7 +29,7 @@ struct files {
 	struct tb_held *held; /* scalars in earlier files; NULL: not read yet */
 	struct file {
 		int fd;	    /* -1: not open; the next record begins a new file */
-		off_t size; /* of complete records */
+		off_t size; /* bytes of complete records in the file */
 	} file[TB_RUNS];
 };
 

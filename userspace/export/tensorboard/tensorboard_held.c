@@ -21,7 +21,9 @@
 #define HEAD	   12 /* bytes at the start of a record: its length, and the CRC of the length */
 #define FILES_MAX  64
 #define HELD_MAX   (1u << 20)
-#define SAME_S	   1.0 /* scalars whose wall times differ by less, in seconds, are equal */
+/* a scalar is a repetition of one with the same tag and step if their wall times differ by less
+ * (s) */
+#define SAME_S 1.0
 
 struct held {
 	uint64_t key; /* hash of tag and step */

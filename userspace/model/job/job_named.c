@@ -96,8 +96,8 @@ static int64_t job_schedule_clamp(int64_t at, int64_t from, int64_t to)
 	return at < from ? from : at > to ? to : at;
 }
 
-/* Divides the time from `from` to `to` (UTC) into the parts of scheduling. If the pod existed
- * before, the parts for creating and scheduling it are 0. */
+/* Divides the time from `from` to `to` (UTC) into the parts of scheduling. If the pod was created
+ * or scheduled before `from`, the part for this is 0. */
 static void job_schedule_split(struct scheduling *s, int64_t from, int64_t to,
 			       const struct gp_place *p)
 {

@@ -82,7 +82,8 @@ struct step_thread {
 	/* whether a backward pass, and whether an update, was seen since the gradient scaler's last
 	 * decision */
 	bool amp_backward, amp_update;
-	uint64_t zero_grad_backwards; /* number of backward passes at the last zero_grad */
+	/* number of backward passes before the last zero_grad, on all threads whose work counts */
+	uint64_t zero_grad_backwards;
 	bool zero_grad_seen;
 	uint32_t zero_grad_name;
 	char class[40]; /* class of the optimizer that the thread used last */
@@ -176,8 +177,8 @@ void unit_guess(const struct unit_input *in, struct unit *ret);
  * are ignored. */
 bool token_equal(const struct token *a, const struct token *b, bool by_class);
 bool token_same_optimizer(const struct token *a, const struct token *b);
-/* Returns true if t is an update of the leading optimizer (see unit.lead), or of an unknown
- * optimizer: the leader makes most updates. */
+/* Returns true if t is an update of the leading optimizer (see unit.lead). An unknown optimizer
+ * counts as the leading one, because that makes most updates. */
 bool token_leads(const struct token *t, const struct token *leader);
 
 /* Marks that make one update. */
@@ -307,7 +308,7 @@ struct anon {
 struct cycle {	    /* the search for cycles of waits */
 	uint64_t n; /* number of waits since the start */
 	uint64_t first_ns;
-	char probe[48]; /* probe that saw most waits, found by majority vote; "" */
+	char probe[48]; /* probe that reported most waits, by majority vote; "": none yet */
 	uint64_t votes;
 	struct {
 		uint64_t begin_ns, end_ns, ident;
@@ -321,17 +322,18 @@ struct step_finder {
 	uint64_t now_ns, first_ns;
 	/* start of the observation since the last gap; 0: there was no gap */
 	uint64_t watched_ns;
-	/* ended: the process ended. The others: the process showed such a signal at least once. */
+	/* ended: the process has ended. backward, fetched, zero_grad: such a signal of the process
+	 * was seen */
 	bool ended, backward, fetched, zero_grad;
 	uint64_t first_backward_seq;
 	uint64_t updates_begun, updates_open, amps, skips, losses;
-	/* number of all backward passes before the last operator of an optimizer */
+	/* number of backward passes before the last call of an operator of an optimizer */
 	uint64_t operated_backwards;
 	/* If operators of optimizers (FAMILY_UPDATE_OP) make the steps: number of backward passes
 	 * followed only by operators that other code uses, too (FAMILY_PARAM_OP). */
 	uint64_t strays;
-	/* since the last backward pass: stray: a PARAM_OP was seen; operated: an UPDATE_OP was
-	 * seen */
+	/* stray: an operator of FAMILY_PARAM_OP was seen since the last backward pass; operated:
+	 * one of FAMILY_UPDATE_OP was seen */
 	bool stray, operated;
 	uint64_t optimizers; /* number of optimizers made since the first backward pass */
 	/* number of steps before the first optimizer that was made after a backward pass */

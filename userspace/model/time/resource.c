@@ -27,7 +27,7 @@ struct resource_thread {
 	bool known;   /* last is known */
 	bool whole;   /* `last` was known when the present second began */
 	struct gp_usage last;
-	struct gp_usage grown; /* growth since the last second ended */
+	struct gp_usage grown; /* growth of the usage since the last second ended */
 };
 
 struct resource {

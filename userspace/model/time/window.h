@@ -32,7 +32,7 @@ struct window_view {
 	/* the whole life of the rank or job is in the window, because it began less than length_ns
 	 * ago */
 	bool whole;
-	uint64_t ns[BUCKET_COUNT]; /* the sum is to_ns - from_ns */
+	uint64_t ns[BUCKET_COUNT]; /* time of each bucket; the sum is to_ns - from_ns */
 	uint64_t unsettled_ns;	   /* part of OTHER that may still move to another bucket */
 	/* Parts of BUCKET_CUSTOM, by number of the type; always 0 for LEDGER_REST. */
 	uint64_t type_ns[LEDGER_TYPES];
