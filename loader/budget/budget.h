@@ -24,7 +24,7 @@
 #include "bpf/gp_abi.h"
 
 #define BUDGET_UNITS 32
-/* Time for which a process must be over the limit before a level is lowered. */
+/* Time (ns) for which a process must be over the limit before a level is lowered. */
 #define BUDGET_SUSTAINED_NS 3000000000ull
 #define BUDGET_PAUSE_MAX_NS 3600000000000ull /* upper limit of the pause */
 

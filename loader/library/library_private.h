@@ -29,7 +29,8 @@ struct library { /* one file that a watched process maps */
 	uint32_t generation;
 	uint32_t classified_name; /* value of gp_vma.name when the library's state was chosen */
 	enum library_state state;
-	bool program;	/* the file is a program that the library of a row may be linked into */
+	/* the file is a program into which a library that a row names may be linked */
+	bool program;
 	bool following; /* the file is being read again for a function that a call reported */
 	bool searching; /* the file, which is read slowly, is being searched again */
 	unsigned int tries;
@@ -67,12 +68,15 @@ struct libraries {
 	struct table *files; /* library_key() -> struct library */
 	struct users *users;
 	struct table *asked; /* tag -> struct library: libraries that a reader is reading */
-	struct table *again; /* tag -> struct library: to be read again, through another process */
-	struct table *idle;  /* tag -> struct library: libraries without users */
+	/* tag -> struct library: could not be read yet; read again later, if necessary through
+	 * another process */
+	struct table *again;
+	struct table *idle; /* tag -> struct library: libraries without users */
 	/* tag -> struct library: attached, but its file was read too slowly to find some of its
 	 * functions; it is searched next */
 	struct table *due;
-	/* dev -> any: file systems with a library that may not be read, already reported. */
+	/* dev -> any: file systems with a library that gp-bpf may not read, which was logged
+	 * already */
 	struct table *closed_devs;
 	size_t *linked; /* rows whose library may be linked into a program */
 	size_t linked_count;

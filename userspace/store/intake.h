@@ -57,8 +57,8 @@ struct intake_minute {
  * JOB_WAIT_NS after the disruption. */
 #define INTAKE_OUTAGE 16
 
-/* Time of a job by minute since it was disrupted. It is subtracted if the job turns out to be
- * over. */
+/* Time of a job by minute since it was disrupted. If the job turns out to have ended, this time is
+ * removed from its minutes. */
 struct intake_outage {
 	int64_t minute[INTAKE_OUTAGE];
 	struct sums sums[INTAKE_OUTAGE];
@@ -74,7 +74,7 @@ struct intake_about { /* identity and last state of a rank, or of a job */
 	char former[JOB_FORMERS][INTAKE_KEY_MAX];
 	uint32_t nformer_names;
 	char state[12];	       /* job only: name of the job's state */
-	char uid[JOB_UID_MAX]; /* of the rank's job */
+	char uid[JOB_UID_MAX]; /* uid of the rank's job */
 	/* number of the run in this session, as counted by the model; 0: unknown */
 	uint32_t run;
 	uint32_t carried; /* number of the job's runs on other nodes */
@@ -100,22 +100,23 @@ struct intake_rank { /* a rank, or a whole job, whose rows are written to the st
 	 * note */
 	struct job_disruption *disruptions;
 	uint32_t ndisruptions;
-	/* for a job that is down: its time by minute since then; NULL: the job is not down, or was
-	 * down already when it was first seen */
+	/* for a job that is down: its time by minute since it went down; NULL: the job is not down,
+	 * or was down already when it was first seen */
 	struct intake_outage *outage;
 	int64_t id;  /* number of the row in the store; 0: not known yet */
 	bool placed; /* id is known; minutes are formed only after that */
-	/* changed: there is something to write; settled: it has ended and everything is written */
+	/* changed: there is something to write; settled: the rank or job has ended and everything
+	 * is written */
 	bool changed, settled;
 	bool seen; /* the rank or job was in a snapshot */
-	bool over; /* it has ended, but some of its last facts may still arrive */
-	bool left; /* its pid belongs to another process now */
+	bool over; /* the rank or job has ended, but some of its last facts may still arrive */
+	bool left; /* another process has the rank's pid now */
 	/* Number of successive snapshots, up to the last, without this entry. */
 	uint32_t absent;
 	/* now: all time in the model's ledger; base: the part of `now` that is not added to the
 	 * store */
 	struct sums now, base;
-	/* rebased: the new base has to be written; rebasing: it is being written */
+	/* rebased: `base` was changed and has to be written; rebasing: it is being written */
 	bool rebased, rebasing;
 	/* earlier: the stored start of the rank is too late and has to be corrected; earlying: this
 	 * correction is being written */
@@ -212,9 +213,9 @@ struct intake_place {
 	int64_t id;
 	bool gone_on, ended;
 	struct sums base;
-	struct sums closed;	      /* in closed minutes */
-	uint64_t closed_steps;	      /* in closed minutes */
-	struct sketch closed_times;   /* in closed minutes */
+	struct sums closed;	      /* time in closed minutes */
+	uint64_t closed_steps;	      /* number of steps in closed minutes */
+	struct sketch closed_times;   /* times of the steps in closed minutes */
 	int64_t until_ns;	      /* UTC end of the closed minutes; 0: there are none */
 	struct intake_minute running; /* the running minute; until_ns 0: there is none */
 };

@@ -241,7 +241,8 @@ int closed_ideal(struct closed_work *w);
 int closed_settle(struct closed_work *w);
 int closed_step_times(struct closed_work *w, struct goodput_answer *ret);
 int closed_answers(struct closed_work *w, struct goodput_answer *ret);
-/* Fills the history of the answer. Call last, because it takes w->pieces. Returns 0 or -ENOMEM. */
+/* Fills the history of the answer. Call last, because it takes over w->pieces. Returns 0 or
+ * -ENOMEM. */
 int closed_history(struct closed_work *w, struct goodput_answer *ret);
 
 #endif

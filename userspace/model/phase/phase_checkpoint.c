@@ -27,7 +27,7 @@ void phase_burst_close(struct phase_finder *pf, struct phase_thread *t, struct b
 	pf->bursts--;
 	if (s.kind == SPAN_RESTORE && pf->files && !b->seen)
 		return;
-	if (!b->files && !b->seen) /* a function that saves was called, but wrote nothing */
+	if (!b->files && !b->seen) /* a save function was called, but wrote nothing */
 		return;
 	/* If only runs of programs show training, the checkpoint was asynchronous if steps ended
 	 * during it. */
@@ -44,7 +44,7 @@ void phase_burst_close(struct phase_finder *pf, struct phase_thread *t, struct b
 	pf->emit(pf->ctx, &s);
 }
 
-/* Returns true while a function that saves runs and has not opened a file yet: it plans, or waits
+/* Returns true while a save function is running that has not opened a file yet: it plans, or waits
  * for other ranks. */
 static bool phase_checkpoint_burst_waits(const struct burst *b)
 {
@@ -75,7 +75,7 @@ void phase_save_over(struct phase_finder *pf, struct phase_thread *t)
 }
 
 /* Returns the thread to which a file written by t belongs. Threads of a pool write for the thread
- * that called the function that saves. */
+ * that called the save function. */
 struct phase_thread *phase_save_thread(struct phase_finder *pf, struct phase_thread *t)
 {
 	if (t->save.active || t->backward || t->updates)
@@ -243,7 +243,8 @@ void phase_feed_save_call(struct phase_finder *pf, struct phase_thread *t, const
 		return;
 	}
 	phase_checkpoint_calls_return(pf, t, s->ts_ns);
-	if (phase_checkpoint_burst_waits(&t->save)) /* a function that saves called another one */
+	/* a save function called another save function */
+	if (phase_checkpoint_burst_waits(&t->save))
 		return;
 	phase_save_over(pf, t);
 	phase_burst(pf, t, &t->save, s);

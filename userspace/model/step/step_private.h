@@ -72,15 +72,15 @@ struct step_thread {
 	bool backward; /* the thread ran a backward pass at some time */
 	uint32_t owns; /* one bit per family: whether the thread made marks of this family */
 	uint64_t seen_seq, seen_ns;
-	/* sequence number of the signal of the last backward pass and of the last batch fetch; 0:
+	/* sequence numbers of the signals of the last backward pass and the last batch fetch; 0:
 	 * none */
 	uint64_t backward_seq, fetch_seq;
 	uint64_t backward_ns;
 	uint64_t first_ns; /* time of the thread's first sign of training */
 	bool update_open;
 	uint64_t update_ident;
-	/* whether a backward pass, and whether an update, was seen since the gradient scaler's last
-	 * decision */
+	/* amp_backward: a backward pass was seen since the gradient scaler's last decision;
+	 * amp_update: an update was seen since then */
 	bool amp_backward, amp_update;
 	/* number of backward passes before the last zero_grad, on all threads whose work counts */
 	uint64_t zero_grad_backwards;
@@ -106,8 +106,8 @@ struct mark {
 	 * for this mark (thread_listens()) */
 	uint64_t sep_seq;
 	uint64_t fetch_seq; /* sequence number of the last batch fetch on these threads */
-	/* hits since the last mark of this thread, on all threads whose work counts for this
-	 * mark */
+	/* counts of markers since this thread's last mark, on all threads whose work counts for
+	 * this mark */
 	struct hits hits;
 	uint64_t ident;
 	uint32_t name, tid, flags;
@@ -126,8 +126,8 @@ struct token {
 
 /* The unit of a training loop: how many groups of marks make one step of the author's loop. */
 struct unit {
-	uint32_t period; /* 0: no period found */
-	uint32_t size;	 /* groups per step */
+	uint32_t period; /* length of one repetition, in updates; 0: no period found */
+	uint32_t size;	 /* number of groups that make one step */
 	uint32_t from;	 /* index of the first token that fits the pattern */
 	uint32_t first;	 /* index of the first token that starts a step */
 	uint32_t fresh;	 /* number of groups of one period that got a new batch */
@@ -211,7 +211,7 @@ struct candidate {
 	struct group group;
 	uint64_t *ends; /* end times of the marks of the open group */
 	uint32_t ends_cap;
-	struct group *held; /* at most STEP_HELD */
+	struct group *held; /* groups that are held, at most STEP_HELD */
 	uint32_t nheld, held_cap;
 	enum candidate_mode mode;
 	struct unit unit;
@@ -258,7 +258,7 @@ struct tracker {
 	uint32_t ncandidates;
 	/* index + 1 of the candidate to which marks of the thread belong; 0: not known yet */
 	uint8_t candidate_of[STEP_THREADS];
-	struct mark *queue; /* at most STEP_QUEUE */
+	struct mark *queue; /* marks that are held, at most STEP_QUEUE */
 	uint32_t nqueue, queue_cap;
 	/* Sequence number and thread of the first candidate's last mark that was made by a thread
 	 * with its own backward passes. */
@@ -269,7 +269,8 @@ struct tracker {
 	 * Counted since the last reset. */
 	uint32_t changes, overlaps;
 	uint64_t marks, last_seq;
-	uint64_t since_better; /* marks since the last mark of a more trusted family */
+	/* number of marks of this family since the last mark of a more trusted family */
+	uint64_t since_better;
 };
 
 /* Number of backward passes held until the meaning of unnamed ranges is known (step_anon.c). */
@@ -294,15 +295,15 @@ struct anon {
 	uint32_t gathered, backlog;
 	/* number of backward passes in the last step, if the step before had as many; else 0 */
 	uint32_t each;
-	uint32_t last; /* backward passes of the last step */
+	uint32_t last; /* number of backward passes in the last step */
 	/* passes: held backward passes, at most ANON_PASSES, until the meaning of the ranges is
 	 * known */
 	struct anon_pass pass, *passes;
 	uint32_t passes_cap;
 };
 
-/* Waits for a device count as cycles after this many of them, if the process shows nothing else.
- * Also the number of last waits that are kept. */
+/* If a process shows nothing but waits for a device, these waits count as cycles after this many of
+ * them. Also the number of last waits that are kept. */
 #define CYCLE_WAITS 16
 
 struct cycle {	    /* the search for cycles of waits */
@@ -320,7 +321,7 @@ struct step_finder {
 	struct step_config config;
 	uint64_t seq;
 	uint64_t now_ns, first_ns;
-	/* start of the observation since the last gap; 0: there was no gap */
+	/* when the observation resumed after the last gap; 0: there was no gap */
 	uint64_t watched_ns;
 	/* ended: the process has ended. backward, fetched, zero_grad: such a signal of the process
 	 * was seen */
@@ -347,13 +348,16 @@ struct step_finder {
 	enum family elected;
 	bool fixed;  /* the user chose `elected` */
 	bool waited; /* the host has waited for the device since the last step ended */
-	struct {     /* numbers of compiled programs; only one layer of runtimes is counted */
+	/* number of programs compiled, and of programs loaded from a cache, as one layer of
+	 * runtimes reports them */
+	struct {
 		uint32_t layer;
 		uint64_t compiled, cached;
 	} programs;
-	/* search among compiled programs; NULL: none ran, or a better family is elected */
+	/* search among compiled programs; NULL: none ran, or a more trusted family is elected */
 	struct exec *exec;
-	/* search for cycles of waits; NULL: no wait was seen, or a better family is elected */
+	/* search for cycles of waits; NULL: no wait was seen, or a more trusted family is
+	 * elected */
 	struct cycle *cycle;
 	struct tracker *trackers[FAMILY_COUNT];
 	struct anon *anon[STEP_THREADS];
@@ -381,8 +385,8 @@ extern const struct family_row {
 	const char *why;
 	/* name of these marks in messages, if they may be micro-batches; NULL: they never are */
 	const char *batches;
-	bool apart;   /* other marks cannot join one of these in a group */
-	bool grouped; /* a backward or a fetch closes a group of its marks */
+	bool apart;   /* no other mark can join a mark of this family in a group */
+	bool grouped; /* a backward pass or batch fetch closes a group of these marks */
 	/* A less trusted family can replace this one if this one makes no mark for long. */
 	bool gives_way;
 } family_row[FAMILY_COUNT + 1];
