@@ -242,8 +242,8 @@ static __always_inline void gp_wrote(__u32 tgid)
 		watch->written_ns = bpf_ktime_get_ns();
 }
 
-/* Returns true if the process wrote a file in the last GP_WROTE_NS. Only then its renames are
- * reported, because compilers and package caches rename files all the time. */
+/* Returns true if the process wrote a file in the last GP_WROTE_NS. Its renames are reported only
+ * in this case, because compilers and package caches rename files all the time. */
 static __always_inline bool gp_wrote_lately(__u32 tgid)
 {
 	const struct gp_watch *watch = bpf_map_lookup_elem(&gp_watched, &tgid);

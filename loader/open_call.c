@@ -63,8 +63,9 @@ static void open_call_consider(struct open_calls *o, uint64_t key, const struct 
 	open_call_keep(o, &c);
 }
 
-/* Batch lookups exist since Linux 5.6, and cookies of uprobes, which are required, are newer. The
- * number of iterations is bounded, as entries may be added and removed meanwhile. */
+/* Batch lookups (Linux 5.6) are available on all supported kernels, because cookies of uprobes,
+ * which are required, are newer. The number of iterations is bounded, as entries may be added and
+ * removed meanwhile. */
 static int open_call_walk(struct open_calls *o, int map_fd, const struct gp_row *rows,
 			  uint64_t before_ns)
 {

@@ -78,8 +78,8 @@ static void main_secure_descriptors(void)
 }
 
 /* Makes free() return large blocks to the kernel at once; they are snapshots, pages and requests,
- * which do not live long. By default, the C library raises its limit to the largest block freed,
- * and keeps such memory. */
+ * which are soon freed. By default, the C library raises its limit to the largest block freed, and
+ * keeps such memory. */
 static void main_bound_memory(void)
 {
 #ifdef M_MMAP_THRESHOLD

@@ -273,8 +273,8 @@ int attach_sites(struct attach *at, const struct attach_set *set, struct attach_
 		return 0;
 	}
 	attach_sites_take_over(&rq, sites, n);
-	/* Remove the predecessor's links that were not taken over: the file has changed since, and
-	 * they are at sites that it no longer has */
+	/* Remove the predecessor's links that were not taken over: they are at sites that the file
+	 * no longer has, because it was changed */
 	pins_drop_waiting(at->pins, set->name);
 	return 0;
 }

@@ -13,8 +13,9 @@
 /* Makes the private BPF file system in advance, so that the first deferred_close_open() needs no
  * privilege. If this fails, deferred_close_open() fails. */
 void deferred_close_prepare(void);
-/* Returns a descriptor of a private BPF file system that holds links to close later; the file
- * system ends with the descriptor. -errno: the caller has to close its links itself and wait. */
+/* Returns a descriptor of a private BPF file system for links that the kernel closes later; closing
+ * the descriptor removes the file system. -errno: the caller has to close its links itself and
+ * wait. */
 int deferred_close_open(void);
 /* Keeps the link alive beyond its descriptors, until folder is closed. i: a different number for
  * each link. Returns 0 or -errno. */

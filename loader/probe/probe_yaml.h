@@ -103,7 +103,7 @@ int yaml_file_load(struct yaml_file **ret, const char *path);
 void yaml_file_free(struct yaml_file *f);
 
 /* Returns the line of a key of probe i; the line of the probe itself when it has no such key or
- * field is NULL. i < 0: a key of the file. */
+ * field is NULL. i < 0: field is a key of the file itself. */
 int yaml_file_line(const struct yaml_file *f, int i, const char *field);
 
 #endif

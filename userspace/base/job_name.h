@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_name.h - shortens and escapes the name of a job, as it is used everywhere. Thread-safe. */
+/* job_name.h - shortens and escapes the name of a job. Thread-safe. */
 #ifndef BASE_JOB_NAME_H
 #define BASE_JOB_NAME_H
 

@@ -19,7 +19,7 @@
 #include "userspace/kubernetes/access.h"
 #include "userspace/kubernetes/pods_field.h"
 
-/* Attempts to write if other processes change the ConfigMap at the same time. */
+/* Number of attempts to write if other processes change the ConfigMap at the same time. */
 #define TRIES	  3
 #define TOKEN_S	  60
 #define KEY	  "carry" /* key under which the history is stored in the ConfigMap's data */
@@ -192,9 +192,9 @@ static bool map_is_label(const char *text)
 	       isalnum((unsigned char)text[len - 1]);
 }
 
-/* Appends the owner of the ConfigMap, with which the server deletes the ConfigMap. The server also
- * deletes objects whose owner does not exist, so the owner is only set if it is certain and in the
- * same namespace. */
+/* Appends the owner of the ConfigMap: the server deletes the ConfigMap when the owner is deleted.
+ * The server also deletes objects whose owner does not exist, so the owner is only set if it is
+ * certain and in the same namespace. */
 static void map_put_owner(struct buffer *b, const struct carry_map *m)
 {
 	const struct carry_map_job *job = &m->job;

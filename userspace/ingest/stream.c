@@ -35,9 +35,10 @@ struct stream_list {
 	size_t head, len, cap;
 };
 
-/* Records that wait for older ones. They are returned in order of (time, arrival). Nearly all
- * records arrive in this order and go to a queue, at constant cost; the others go to a heap, at
- * O(log n). Single records need no allocation. A zeroed struct is valid and empty. */
+/* Records that wait, because older ones may still arrive. They are returned in order of (time,
+ * arrival). Nearly all records arrive in this order and go to a queue, at constant cost; the others
+ * go to a heap, at O(log n). Single records need no allocation. A zeroed struct is valid and
+ * empty. */
 struct stream_held {
 	/* bytes: the waiting records; spare: a second buffer, to which they are copied to free the
 	 * bytes of delivered records */

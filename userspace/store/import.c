@@ -434,8 +434,8 @@ static int import_run_put(struct import *im, const struct goodput_run *run)
 	return err;
 }
 
-/* Writes a disruption. Its number in the log is stored instead of its monotonic time, which a log
- * does not have. It distinguishes disruptions with the same UTC time. */
+/* Writes a disruption. A log has no monotonic times: the disruption's number in the log is stored
+ * instead, to distinguish disruptions with the same UTC time. */
 static int import_disruption_put(struct import *im, const struct disruption *d, size_t number)
 {
 	int64_t resumed_ns = d->resumed_ns ? (int64_t)d->resumed_ns : STORE_NULL;

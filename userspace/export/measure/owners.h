@@ -46,7 +46,8 @@ struct owners {
 	struct owner_rank *ranks;
 	size_t njobs, nranks;
 	/* Number of jobs and processes without series: the limit was reached (no_room), or another
-	 * one with the same name or rank has the series. Those that have ended are not counted. */
+	 * job or process with the same name or rank has the series. Ended jobs and processes are
+	 * not counted. */
 	size_t jobs_no_room, jobs_same_name, ranks_no_room, ranks_same_rank;
 };
 

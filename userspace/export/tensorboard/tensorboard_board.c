@@ -178,7 +178,7 @@ static struct tb_run *tb_board_run_find(const struct tb_board *b, const char *na
 	return r;
 }
 
-/* Returns the run with this name, new if there is none. NULL: no memory. */
+/* Returns the run with this name, and makes it if there is none. NULL: no memory. */
 static struct tb_run *tb_board_run_of(struct tb_board *b, const char *name)
 {
 	uint64_t key;

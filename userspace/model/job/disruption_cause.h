@@ -8,8 +8,8 @@
 #include "userspace/model/signal/device_code.h"
 
 /* Attributes of causes (bits). CAUSE_YIELDS_EVENT: an event of the pod or node shortly before
- * replaces the cause, because it says more. CAUSE_YIELDS_FAULT: an error of a device shortly before
- * replaces it. CAUSE_ENDS_PROCESS: an event that ends processes. */
+ * replaces the cause, because it is more exact. CAUSE_YIELDS_FAULT: an error of a device shortly
+ * before replaces it. CAUSE_ENDS_PROCESS: an event that ends processes. */
 #define CAUSE_YIELDS_EVENT 2
 #define CAUSE_YIELDS_FAULT 4
 #define CAUSE_ENDS_PROCESS 8

@@ -12,8 +12,8 @@
 /* Signals that show that a process uses a device. The state of such a process is reported even if
  * it shows no sign of training. */
 #define SEEN_WORK (1ull << SIGNAL_EXECUTE | 1ull << SIGNAL_SYNC)
-/* Time (ns) after which a checkpoint or range is reported: all steps that ended before it have been
- * reported by then. */
+/* A checkpoint or range is reported this time (ns) after its end: all steps that ended before it
+ * have been reported by then. */
 #define NOTE_WAIT_NS 2000000000ull
 /* If a process fails by itself, the time since its last training activity is booked as recovery,
  * but at most this much (ns). */
@@ -429,8 +429,8 @@ static int rank_replaced(struct rank *r, uint64_t now_ns)
 	return r->error;
 }
 
-/* Makes the rank for the other program that the process of r runs now. Returns NULL when there is
- * no memory. */
+/* Makes a rank for the program that the process of r runs now, instead of the program of r. Returns
+ * NULL when there is no memory. */
 static struct rank *rank_next(const struct rank *r, uint64_t now_ns)
 {
 	struct rank *next = rank_new(r->member.env, r->member.pid, now_ns, true);

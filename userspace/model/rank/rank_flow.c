@@ -3,8 +3,8 @@
  * steps. */
 #include "userspace/model/rank/rank_private.h"
 
-/* If a process has had no steps for this long (ns) since observation began, none are expected any
- * more. The probes that may find steps are then not needed for it. */
+/* If a process made no step in this time (ns) since observation began, no steps are expected of it
+ * any more. The probes that may find steps are then not needed for it. */
 #define LEARNING_NS 60000000000ull
 
 #define OPERATORS (1ull << GP_ROLE_update_op | 1ull << GP_ROLE_list_op | 1ull << GP_ROLE_param_op)

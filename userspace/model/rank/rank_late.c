@@ -28,8 +28,8 @@ void rank_late_hit(struct rank *r, uint32_t role, uint32_t probe)
 		r->shown[role] = probe;
 }
 
-/* Returns the hash of the probe that ends steps at this boundary, which is the one that was hit
- * last; 0: none was hit. */
+/* Returns the hash of the probe that was hit last among the probes that end steps at this boundary;
+ * 0: none was hit. */
 static uint32_t late_probe(const struct rank *r, enum step_boundary boundary)
 {
 	static const uint8_t role[BOUNDARY_COUNT] = {

@@ -450,7 +450,7 @@ void candidate_spare(struct candidate *l);
 bool candidate_inner(const struct step_finder *sf, const struct candidate *l);
 bool candidate_doubtful(const struct step_finder *sf, const struct candidate *l);
 /* Writes to out why the number of steps is ambiguous, and which --multiply would be right. Returns
- * false if it is not ambiguous. */
+ * false if the number is not ambiguous. */
 bool candidate_doubt_reason(const struct step_finder *sf, const struct candidate *l, char *out,
 			    size_t len);
 

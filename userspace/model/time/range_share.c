@@ -15,7 +15,7 @@
 
 /* threads with a stack; a further thread replaces the one that was idle longest */
 #define THREADS 16
-/* different names of ranges that are kept for a process; the others become NAME_OTHER */
+/* limit of different names of ranges that are kept for a process; the others become NAME_OTHER */
 #define NAMES	   64
 #define NAME_OTHER NAMES
 /* limit of pieces that are kept for steps not reported yet; beyond it, the oldest pieces are
@@ -196,8 +196,8 @@ static int range_closes(struct range_shares *rs, const struct signal *s)
 		at--;
 	if (!at)
 		return 0;
-	/* If a record may have been lost since then, the time since the last change is given to no
-	 * range. */
+	/* If a record may have been lost since the last change, the time since then is not added to
+	 * any range. */
 	err = s->tainted ? 0 : range_share_piece_add(rs, t, s->ts_ns);
 	t->nopen = at - 1;
 	t->seen_ns = s->ts_ns;

@@ -172,7 +172,7 @@ void resource_between(const struct resource *r, uint64_t from_ns, uint64_t to_ns
 		uint64_t begin_ns = s->end_ns - s->length_us * 1000ull;
 		uint64_t low = begin_ns > from_ns ? begin_ns : from_ns;
 		uint64_t high = s->end_ns < to_ns ? s->end_ns : to_ns;
-		/* time (ns) that the second has in common with the span, per us of the second */
+		/* overlap of the second with the span (ns), per µs of the second */
 		double part;
 		uint64_t run_ns, idle_us = s->wait_us + s->throttled_us + s->asleep_us;
 

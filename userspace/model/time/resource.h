@@ -44,9 +44,10 @@ struct resource_sums {
 struct resource;
 struct resource *resource_new(void); /* NULL: no memory */
 void resource_free(struct resource *r);
-/* Adds the figures of thread tid. trains: it is the training thread. */
+/* Adds a record of the usage of thread tid. trains: it is the training thread. */
 void resource_usage(struct resource *r, uint32_t tid, const struct gp_usage *u, bool trains);
-/* Adds the figures of the process's control group. This record is the last one of its second. */
+/* Adds a record of the pressure in the process's control group. It is the last record of its
+ * second. */
 void resource_pressure(struct resource *r, uint64_t ts_ns, const struct gp_pressure *p);
 /* Sums the kept seconds within a span. A second that is partly in the span counts in proportion. */
 void resource_between(const struct resource *r, uint64_t from_ns, uint64_t to_ns,
