@@ -196,7 +196,7 @@ static __always_inline void gp_path_of(const struct file *file, char *ret)
 		bpf_probe_read_kernel(&path->text[(at & 0xff) + 1], len & 0xff, name.name);
 		dentry = parent;
 	}
-	if (!root) { /* find out if the last component that was read is the first one of the path */
+	if (!root) { /* check whether the component read last is the first one of the path */
 		bpf_core_read(&parent, sizeof(parent), &dentry->d_parent);
 		root = parent == dentry;
 	}

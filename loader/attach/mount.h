@@ -3,8 +3,8 @@
 #ifndef LOADER_MOUNT_H
 #define LOADER_MOUNT_H
 
-/* Makes a detached mount (fsopen(2), Linux 5.2) of type fs: reached only through the descriptor,
- * gone when that closes. Returns the descriptor, or -errno. */
+/* Makes a detached mount of type fs (fsopen(2), Linux 5.2), which only the returned descriptor
+ * leads to. Closing the descriptor removes the mount. Returns the descriptor, or -errno. */
 int mount_detached(const char *fs);
 
 #endif

@@ -31,7 +31,8 @@ struct library { /* one file that a watched process maps */
 	enum library_state state;
 	/* the file is a program into which a library that a row names may be linked */
 	bool program;
-	bool following; /* the file is being read again for a function that a call reported */
+	/* the file is being read again, to find a function that a call has reported */
+	bool following;
 	bool searching; /* the file, which is read slowly, is being searched again */
 	unsigned int tries;
 	uint64_t idle_ns; /* since when (ns) the library has had no users */

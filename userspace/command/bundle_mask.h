@@ -22,8 +22,8 @@ void mask_free(struct mask *m); /* m may be NULL */
 
 /* These functions append the masked text to out and return the number of masks. */
 size_t mask_text(struct mask *m, struct buffer *out, const char *text, size_t len);
-/* names: true if "name" in this JSON is the name of a job; false if it is a name that gp-bpf
- * gives. */
+/* names: the key "name" in this JSON contains names of jobs; false: it contains names that gp-bpf
+ * defines. */
 size_t mask_json(struct mask *m, struct buffer *out, const char *text, size_t len, bool names);
 size_t mask_metrics(struct mask *m, struct buffer *out, const char *text, size_t len);
 size_t mask_config(struct mask *m, struct buffer *out, const char *text,

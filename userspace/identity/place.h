@@ -22,7 +22,7 @@ struct pods;
 struct cgroup_place {
 	enum gp_container container;
 	char container_id[65]; /* usually 64 hexadecimal digits */
-	char pod_uid[40];      /* with dashes */
+	char pod_uid[40];      /* UID of the pod, with dashes */
 	char slurm_job[24];
 	/* Name of a systemd service without ".service"; "" in containers. */
 	char service[GP_JOB_MAX];

@@ -100,8 +100,9 @@ struct snapshot {
 	uint64_t mono_ns;
 	int64_t real_ns; /* 0: unknown */
 	struct gp_session session;
-	uint64_t session_ns;	 /* start of the present session of gp-bpf */
-	int64_t session_real_ns; /* session_ns in UTC, converted once; 0: unknown */
+	uint64_t session_ns; /* start of the present session of gp-bpf */
+	/* session_ns in UTC, converted only once, so that it never changes; 0: unknown */
+	int64_t session_real_ns;
 	/* UTC at which the store and the exporters began to count; 0: unknown. */
 	int64_t opened_real_ns;
 	bool ended;

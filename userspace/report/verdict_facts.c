@@ -8,11 +8,11 @@
 #include "userspace/report/verdict.h"
 #include "userspace/text/format.h"
 
-/* Startup takes most of a short run, so it is only judged in a run of at least this length. */
+/* Startup takes most of a short run, so it is only judged in a run of at least this length (ns). */
 #define STARTUP_RUN_NS 600000000000ull
-/* An older examination is ignored, because it does not describe the present. */
+/* An examination older than this (ns) is ignored, because it does not describe the present. */
 #define EXAMINED_NS 60000000000ull
-/* A slowdown that was not reported yet is a finding after this time. */
+/* A slowdown that was not reported yet is a finding after this time (ns). */
 #define SLOW_LEAST_NS 10000000000ull
 
 static void verdict_facts_time(struct verdict_facts *f, const struct ledger_view *l)

@@ -17,7 +17,7 @@
 #define SECOND_MAX (256ull << 20) /* limit of bytes of program code read in a second */
 #define READ_NS	   2000000000ull
 #define WAIT_NS	   2000000ull
-/* Limit of the time between the hits of two probes for them to be treated as one call; the thread
+/* Hits of two probes are treated as one call if they are at most this time (ns) apart; the thread
  * may be preempted in between. */
 #define SAME_NS 10000000ull
 /* Limit of queued requests for programs that already run. Requests for programs that are being
@@ -50,7 +50,8 @@ struct codes {
 	} rows[ROWS_MAX]; /* probe rows that report programs */
 	struct code_runs runs;
 	size_t rows_count;
-	struct asked queue[QUEUE_MAX]; /* if since_ns is set, the first one is being read now */
+	/* requests; if since_ns is set, the first request is being processed */
+	struct asked queue[QUEUE_MAX];
 	size_t count;
 	uint64_t since_ns;
 	uint64_t second_ns, read;   /* begin of the present second, and bytes read in it */

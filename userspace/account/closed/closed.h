@@ -197,7 +197,7 @@ struct closed_work {
 	struct goodput_span *cover;
 	size_t *first_cover;
 	bool *open;		 /* for each run: a phase is still open at its end */
-	struct closed_end *ends; /* for each run */
+	struct closed_end *ends; /* end of the last step of each run */
 	/* For each run: index of the next run that has a step; nruns: none. */
 	size_t *resumed;
 	/* Step times in microseconds, from which the ideal step time is computed. */

@@ -330,7 +330,8 @@ static int file_writer_ask(struct file_writer *f, helper_fn *fn, bool keep)
 	return err == -EAGAIN ? -EBUSY : err; /* -EAGAIN: no helper process can be started */
 }
 
-/* Returns -EAGAIN: no answer within wait_ms; other values are those of helper_answer(). */
+/* Waits for the answer of the helper process. Returns -EAGAIN if there is none within wait_ms;
+ * other values are those of helper_answer(). */
 static ssize_t file_writer_answer_of(struct file_writer *f, int wait_ms,
 				     struct file_writer_answer *ret)
 {

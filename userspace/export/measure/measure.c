@@ -168,7 +168,7 @@ static void measure_rank_hangs(struct measure_put *m)
 		measure_count(m, m->rank->hang.count);
 }
 
-/* Gives no point for ranks that cannot be compared with others. */
+/* Adds no point for ranks that cannot be compared with others. */
 static void measure_rank_straggler(struct measure_put *m)
 {
 	const struct rank_view *r = m->rank;

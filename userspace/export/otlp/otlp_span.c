@@ -56,7 +56,7 @@ void otlp_span_end(struct buffer *b, const struct otlp_owner *owner, const struc
 	otlp_event_begin(b, owner, "span_stop", s->to_ns > s->from_ns ? s->to_ns : s->from_ns);
 	otlp_event_end(b);
 	json_close(b, ']');
-	if (dropped) /* 32 bits */
+	if (dropped) /* the field has 32 bits */
 		json_uint(b, "droppedEventsCount", dropped < UINT32_MAX ? dropped : UINT32_MAX);
 	if (error) {
 		json_open(b, "status", '{');

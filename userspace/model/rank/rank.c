@@ -521,8 +521,8 @@ int rank_exec(struct rank *r, const struct event *ev, struct rank **ret)
 	return err ? err : fed;
 }
 
-/* If the sender was interrupted a short time ago, this signal counts as an interrupt, whatever its
- * number: launchers end their children with various signals. */
+/* If the sender of the signal was itself interrupted a short time ago, the signal counts as an
+ * interrupt, whatever its number: launchers end their children with various signals. */
 void rank_signalled(struct rank *r, const struct event *ev, const struct rank *sender)
 {
 	uint64_t now_ns = ev->rec->ts_ns;

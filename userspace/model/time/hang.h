@@ -34,7 +34,7 @@ extern const char *const hang_why_text[GP_WHY_COUNT]; /* text for people: "waits
 
 #define HANG_NEVER UINT64_MAX
 
-struct hang_case {	     /* input of the limits */
+struct hang_case {	     /* facts on which the limits depend */
 	bool stepping;	     /* the process has made at least three steps */
 	uint64_t p99_ns;     /* p99 of the step time */
 	uint64_t user_ns;    /* limit set by the user; 0: compute it */

@@ -35,7 +35,7 @@ struct share_thread {
 	uint32_t nopen, open_cap; /* at most GP_RANGE_DEPTH */
 };
 
-struct share_piece { /* sorted by end_ns */
+struct share_piece { /* time of one range on one thread; pieces are sorted by end_ns */
 	uint64_t begin_ns, end_ns;
 	uint32_t tid;
 	uint8_t name;
@@ -259,7 +259,7 @@ static uint32_t share_loop_part(struct share_loop *l, uint8_t name)
 	return l->nnames++;
 }
 
-/* Returns the first piece that ends after ns. */
+/* Returns the index of the first piece that ends after ns. */
 static uint64_t range_share_pieces_after(const struct range_shares *rs, uint64_t ns)
 {
 	uint64_t low = rs->first, high = rs->next;

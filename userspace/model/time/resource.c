@@ -24,7 +24,7 @@ struct resource_second {
 
 struct resource_thread {
 	uint32_t tid; /* 0: unused */
-	bool known;   /* last is known */
+	bool known;   /* `last` is known */
 	bool whole;   /* `last` was known when the present second began */
 	struct gp_usage last;
 	struct gp_usage grown; /* growth of the usage since the last second ended */
