@@ -14,8 +14,10 @@ struct user { /* libraries of one process */
 	struct library *libs[LIBRARIES_MAX];
 	size_t count;
 	unsigned int swapped;
-	bool full;   /* the process has too many libraries, and that was logged */
-	bool banned; /* user_swapped() has returned true for the process */
+	bool full; /* the process has too many libraries, and that was logged */
+	/* files of the process were gone or replaced too often, so no more of its libraries are
+	 * probed */
+	bool banned;
 };
 
 struct users {

@@ -26,7 +26,7 @@ ssize_t proc_slurp(const char *root, pid_t pid, const char *name, char *buf, siz
 struct proc_stat {
 	char comm[64]; /* escaped */
 	uint32_t parent;
-	uint64_t start_ns; /* on CLOCK_BOOTTIME */
+	uint64_t start_ns; /* start of the process, CLOCK_BOOTTIME */
 	uint64_t ticks;	   /* CPU time, user and system, in clock ticks */
 	char state;	   /* R S D T t Z X ... */
 	bool exiting;	   /* the process exits or is a zombie: it executes no code any more */

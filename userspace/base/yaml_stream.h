@@ -20,7 +20,7 @@ enum yaml_part_kind {
 /* A part of a YAML text */
 struct yaml_part {
 	enum yaml_part_kind kind;
-	int line;	  /* from 1 */
+	int line;	  /* line number, from 1 */
 	const char *text; /* text of a scalar, valid until the next call */
 };
 

@@ -20,13 +20,13 @@ enum yaml_type {
 };
 
 struct yaml_choice {
-	const char *name; /* NULL: the end */
+	const char *name; /* NULL: the end of the table */
 	int value;
 };
 
 /* Describes one key. The struct's member is unchanged if the file does not have the key. */
 struct yaml_field {
-	const char *key; /* NULL: the end */
+	const char *key; /* NULL: the end of the table */
 	enum yaml_type type;
 	bool required;
 	size_t at; /* offset of the member in the struct */

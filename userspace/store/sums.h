@@ -27,7 +27,7 @@ struct sums {
 	int64_t ns[SUMS_SLOTS];
 };
 
-struct sum_names { /* by slot */
+struct sum_names { /* the names of the slots of struct sums */
 	char name[SUMS_SLOTS][SUMS_NAME_MAX];
 	/* number of each name in the store; 0: the store does not have the name yet */
 	int64_t id[SUMS_SLOTS];

@@ -25,7 +25,8 @@
 
 struct file_writer {
 	struct helper *helper;
-	/* The helper process is forked later, and has path and text at the same addresses. */
+	/* The helper process is forked after path and text were allocated, and has them at the same
+	 * addresses. */
 	char *path;
 	char *text;   /* shared memory: text that the helper process is writing */
 	size_t going; /* number of bytes of `text` still to be written; 0: none */

@@ -151,7 +151,7 @@ struct unit_input {
 	uint32_t count;
 	/* tokens[0] is the first token of a step; if false, tokens before it may be missing */
 	bool from_start;
-	/* Updates of another optimizer occurred in between: several equal tokens in a row do not
+	/* Another optimizer has begun to make updates, too: several equal tokens in a row do not
 	 * prove yet that there is only one optimizer. */
 	bool turns;
 	/* the first mark after a batch fetch ends a step; if false, it starts one */

@@ -21,7 +21,7 @@ struct onset { /* beginning and size of a slowdown that may be reported */
 };
 
 struct part {
-	uint64_t start_ns, ns; /* ns: mean step */
+	uint64_t start_ns, ns; /* ns: mean step time */
 };
 
 struct lasting {

@@ -41,12 +41,14 @@ struct examination {
 	} waits[EXAMINATION_WAITS]; /* most time first */
 	struct examination_instead {
 		uint64_t ns;
-		uint32_t pid;		/* 0: no process ran */
-		bool watched;		/* the process is one of a watched job */
-		bool own;		/* the process is of the same job as the examined thread */
-		char comm[24];		/* command */
-		char group[96];		/* end of the path of its control group; "": unknown */
-		char job[64];		/* name of its job, cut; "": none */
+		uint32_t pid;  /* 0: no process ran */
+		bool watched;  /* the process is one of a watched job */
+		bool own;      /* the process is of the same job as the examined thread */
+		char comm[24]; /* command */
+		/* end of the path of the process's control group; "": unknown */
+		char group[96];
+		/* name of the process's job, cut if it is too long; "": none */
+		char job[64];
 	} instead[EXAMINATION_INSTEAD]; /* most time first */
 	struct examination_device {
 		char name[24];
