@@ -59,11 +59,11 @@ struct gp_at {	    /* one hit that counts */
 	__u32 index; /* index of the row in gp_rows */
 };
 
-/* Decides which of two links of a row counts this hit. While links are being replaced, every hit
- * runs the programs of both; that of the newer link runs first, because a uprobe adds consumers at
- * the head of its list (consumer_add() in kernel/events/uprobes.c, before and after v6.12,
- * cc01bd044e6a). The newer program decides by the row's generation, and stores its decision. The
- * older one counts if the newer one did not. So each hit counts once, even if the generation
+/* Returns true if the program of this link counts the hit. While a link is being replaced, each hit
+ * runs the programs of the new and of the old link. The new one runs first, because a uprobe adds
+ * consumers at the head of its list (consumer_add() in kernel/events/uprobes.c, before and after
+ * v6.12, cc01bd044e6a). It decides by the row's generation, and stores its decision in gp_swaps;
+ * the old one counts if the new one did not. So each hit counts once, even if the generation
  * changes between the two. */
 static __always_inline bool gp_swap_counts(const struct gp_at *at, __u32 gen)
 {

@@ -7,7 +7,7 @@
 
 #define HEADS_BITS 12
 
-/* Hash table of the names to find, by some of their last bytes. Returns the few names that a
+/* Hash table of the names to find, by some of their last bytes. A lookup finds the few names that a
  * symbol's name may match. */
 struct heads {
 	/* Position and number of the bytes that are hashed: the last ones within the shortest

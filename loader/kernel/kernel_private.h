@@ -13,7 +13,7 @@
 struct kernel_objects {
 	struct call_bpf *call;
 	struct life_bpf *life; /* NULL: none of its programs is used */
-	bool life_loading;     /* the thread `loading` is loading it */
+	bool life_loading;     /* the thread of `loading` is loading the life object */
 	struct worker loading;
 	int life_error; /* result of life_bpf__load(): 0 or -errno; set when loading has ended */
 };

@@ -262,7 +262,8 @@ static int library_scan(struct libraries *ls, struct library *lib, pid_t pid,
 	return fresh;
 }
 
-/* Handles the file of the program that a process runs, which is its lowest mapping. */
+/* Handles the executable file of a process. vma: the lowest mapping of the process, which is of
+ * that file. */
 static int library_program_scan(struct libraries *ls, pid_t pid, const struct gp_vma *vma)
 {
 	struct library *lib = ls->unfinished ? NULL : library_get(ls, vma);

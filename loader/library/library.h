@@ -42,7 +42,8 @@ size_t libraries_poll(struct libraries *ls);
 void libraries_forked(struct libraries *ls, pid_t parent, pid_t child);
 /* Removes a process that is gone, or no longer watched, from the users of all libraries. */
 void libraries_forget(struct libraries *ls, pid_t pid);
-/* Searches records read from a ring for calls that report the address of a followed function. */
+/* Searches records read from a ring for calls that report the address of a function to probe
+ * (site_follow.c). */
 void libraries_spent(struct libraries *ls, const void *records, size_t len);
 /* Searches records read from a ring for calls by processes that were not scanned yet: the libraries
  * that they call stay attached. */

@@ -31,9 +31,9 @@ void users_copy(struct users *us, pid_t parent, pid_t child);
 struct library *user_next(const struct users *us, pid_t pid, size_t *pos);
 /* Returns the pid of a process that uses the library, 0: none. */
 pid_t user_any(const struct library *lib);
-/* Call when a file that the process maps was gone, or was replaced, when a reader opened it.
- * Returns true, once, if this has happened too often: from then on the process does not count as a
- * user. */
+/* Call when a reader could not open a file that the process maps, because the file was deleted or
+ * replaced. Returns true, once, if this has happened too often: from then on the process does not
+ * count as a user. */
 bool user_swapped(struct users *us, pid_t pid);
 /* Frees the entry of a process that is gone. Call after its last library was removed. */
 void user_forget(struct users *us, pid_t pid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe_match.h - matches rows to files. */
+/* probe_match.h - decides which probe rows apply to a file, and which BPF program a row runs. */
 #ifndef LOADER_PROBE_MATCH_H
 #define LOADER_PROBE_MATCH_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* site_follow.c - functions without a name in the probe files: a call reports their address. */
+/* site_follow.c - probes functions that cannot be found by name: a call of another probed function
+ * reports their address. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

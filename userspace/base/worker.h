@@ -13,8 +13,8 @@
 #define WORKER_THREADS 3	  /* most threads of one worker */
 #define WORKER_FOREVER UINT64_MAX /* for until_ns: wait without a limit */
 
-/* Zero before worker_init(). Users may read `stop` and `running` with the lock held; the other
- * fields are private. */
+/* Must be zeroed before worker_init(). Users may read `stop` and `running` with the lock held; the
+ * other fields are private. */
 struct worker {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;

@@ -10,10 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is sent to the service. It answers each line, the last one with the state of the job, and
- * closes the connection. NCCL before 2.28.7 refuses the third line, and then answers in text. */
+/* The request to the RAS service of NCCL. The service answers each line, the last one with the
+ * state of the job, and closes the connection. NCCL before 2.28.7 rejects the third line and writes
+ * the state as text. */
 #define NCCL_RAS_REQUEST "CLIENT PROTOCOL 2\nTIMEOUT 2\nSET FORMAT json\nSTATUS\n"
-/* Bytes of a reply that are read; it is longer for jobs of some thousand ranks. */
+/* Limit of bytes read from a reply; replies for jobs of some thousand ranks are longer. */
 #define NCCL_RAS_REPLY_MAX (4u << 20)
 
 /* Addresses at which the service listens, to be tried in this order */

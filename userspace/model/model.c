@@ -153,8 +153,8 @@ static int model_feed_fork(struct model *m, const struct event *ev)
 	return err ? err : lost;
 }
 
-/* If a parent or other ancestor of this rank was interrupted, notes that the rank was interrupted,
- * too: its end follows from that. */
+/* If an ancestor process of this rank was interrupted, marks the rank as interrupted, too: the
+ * end of the ancestor causes the end of the rank. */
 static void model_interrupted(struct model *m, struct rank *r)
 {
 	struct rank *above = r;

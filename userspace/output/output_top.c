@@ -82,7 +82,7 @@ void output_top_close(struct output *out)
 
 	if (!t)
 		return;
-	/* if no process was seen, print no frame: this was logged already */
+	/* Print no frame if no process was ever seen: a log line has said so. */
 	if (t->view)
 		log_show(NULL, NULL);
 	else if (!out->json && *t->state.version)

@@ -150,8 +150,8 @@ static int writer_connect(struct store_writer *w)
 	return store_exec(w->store, limit);
 }
 
-/* Opens the store again. If the file does not have this session, it is another one, and everything
- * is written again. */
+/* Opens the store again. If the file has no row for this session, the file was replaced by another
+ * one, and the data of the whole session is written again. */
 static int store_reconnect(struct store_writer *w)
 {
 	int64_t id;

@@ -23,11 +23,11 @@
 #include "userspace/identity/nccl_ras.h"
 
 #define NS_PER_MS  1000000ull
-#define CONNECT_NS 1000000000ull /* to connect to one address */
-#define REPLY_NS   3000000000ull /* from then to the end of the reply */
-#define CHILD_S	   6		 /* the kernel ends a child that takes longer */
-#define KILLED_MS  100		 /* that a killed child may take to end */
-/* of /proc/PID/environ; variables behind that are not seen */
+#define CONNECT_NS 1000000000ull /* limit of the time to connect to one address */
+#define REPLY_NS   3000000000ull /* limit of the time from the connection to the whole reply */
+#define CHILD_S	   6		 /* the kernel kills a child process that takes longer */
+#define KILLED_MS  100		 /* limit of the time for which a killed child is waited for */
+/* Limit of bytes read from /proc/PID/environ; variables after them are not seen. */
 #define ENVIRON_MAX (1u << 20)
 #define STATUS_MAX  4096
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sender_private.h - shared by the files of the sender; also the functions that its tests replace:
- * the web, the token and the clock. */
+/* sender_private.h - shared by the files of the sender. Tests replace the functions for web
+ * requests, tokens and clocks. */
 #ifndef EXPORT_SENDER_PRIVATE_H
 #define EXPORT_SENDER_PRIVATE_H
 

@@ -57,7 +57,7 @@ struct metric_family {
 	void (*rank)(struct page *p, const struct metric_family *f, const struct rank_view *r);
 	void (*loop)(struct page *p, const struct metric_family *f, const struct rank_view *r,
 		     const struct loop_view *l);
-	/* counts from the start of this gp-bpf process, not from a predecessor's */
+	/* The counter starts at 0 in each gp-bpf process; false: it continues after a takeover. */
 	bool anew;
 	/* For the functions page_*_member(): offset and size of the member whose value is written,
 	 * an unsigned number or a bool. */
@@ -118,7 +118,7 @@ void page_loop_label(struct page *p, const struct loop_view *l);
 /* Like page_sample(), with the label of the loop. */
 struct buffer *page_loop(struct page *p, const char *name, const struct rank_view *r,
 			 const struct loop_view *l);
-/* Begins a sample of a job. ending: "", or that of a part of a histogram, as in page_part(). */
+/* Begins a sample of a job. ending: "", or for a part of a histogram "_bucket", "_sum"... */
 struct buffer *page_job(struct page *p, const struct metric_family *f, const char *ending,
 			const struct job_view *j);
 /* Write a sample whose value is a member of the job, process...; for rows of struct

@@ -86,7 +86,7 @@ struct burst { /* a checkpoint that a thread writes or reads: one file, or sever
 	bool handed;
 	uint64_t begin_ns, end_ns;
 	uint64_t bytes;
-	uint64_t unit;	 /* hash of the folder of its files; 0: unknown */
+	uint64_t unit;	 /* hash of the folder that contains the checkpoint's files; 0: unknown */
 	uint64_t ran_ns; /* end of the first step that ended after begin_ns; 0: none */
 	uint32_t files, seen;
 	char file[GP_PATH_MAX];
@@ -117,9 +117,11 @@ struct phase_thread {
 	uint64_t quiet_ns; /* end of the last code that ran without gradients */
 	/* number of the batches in `fetches` that were followed by a named range */
 	uint32_t ranged;
-	/* after: events since the last batch; before: events between the two batches before */
+	/* after: events since the last batch was fetched; before: events between the fetch of the
+	 * previous batch and that of the last one */
 	struct phase_after after, before;
-	/* start of the first batch since the last training, or end of the update before it */
+	/* start of the first fetch of a batch since the last training; end of the last update, if
+	 * there was one */
 	uint64_t gap_ns;
 	/* end of the last update, or of a checkpoint after it; 0 after a backward pass */
 	uint64_t updated_ns;
@@ -133,7 +135,8 @@ struct phase_thread {
 	/* Times from a run of a program, or an update, to the next sign of work, except those with
 	 * a save in between. */
 	uint64_t between_ns[PHASE_RUNS];
-	/* the program before each time in between_ns: hash of `ran`; 0: an update */
+	/* for each time in between_ns: hash of the program whose run came before; 0: an update came
+	 * before */
 	uint32_t between[PHASE_RUNS];
 	uint32_t runs; /* number of times in between_ns so far */
 	/* Time of a call of a function that saves asynchronously; 0 when the call has returned. */

@@ -119,7 +119,7 @@ static bool step_elect_family_ready(const struct step_finder *sf, enum family f,
 {
 	uint64_t n = step_elect_family_cycles(sf, f);
 
-	if (f != FAMILY_RANGES && !final && n < CYCLES_FIRST) /* the minimum for any family */
+	if (f != FAMILY_RANGES && !final && n < CYCLES_FIRST)
 		return false;
 	switch (f) {
 	case FAMILY_RANGES:

@@ -31,7 +31,7 @@ static const struct clock {
 struct slot {
 	uint64_t number; /* time / slot_ns + 1; 0: the slot is empty */
 	uint64_t sum_ns, count;
-	/* class (among all classes of times) with which the slot's classes begin */
+	/* number of the lowest class (range of times) that this slot counts */
 	uint32_t lowest;
 	/* Only some classes of the slot are allocated: index of the first, and their number. Both
 	 * are multiples of 2^FINE. */
