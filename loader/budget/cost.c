@@ -22,6 +22,10 @@ struct cost {
 	uint64_t protected; /* a bit for each role whose probes the budget keeps */
 	uint32_t chosen;    /* hash of the row that the user named to find steps; 0: none */
 	uint64_t limit_ns, second_ns;
+	/* Cost (ns, uint64_t) of the measurements since their probes were attached, by pid. */
+	struct table *measured;
+	bool measured_enough; /* it has reached the limit in some process: the probes are detached
+			       */
 };
 
 static uint32_t cost_unit_of(struct cost *c, const char *runtime)
@@ -64,7 +68,8 @@ int cost_new(struct cost **ret, const struct probe_table *probes, uint64_t limit
 	c->budget = budget_new(limit_ns, pause_ns);
 	c->tally = tally_new();
 	c->probes = table_new();
-	if (c->budget && c->tally && c->probes)
+	c->measured = table_new();
+	if (c->budget && c->tally && c->probes && c->measured)
 		err = cost_probes_index(c, probes);
 	if (err)
 		cost_free(c);
@@ -80,6 +85,7 @@ void cost_free(struct cost *c)
 	budget_free(c->budget);
 	tally_free(c->tally);
 	table_free(c->probes, free);
+	table_free(c->measured, free);
 	free(c);
 }
 
@@ -104,6 +110,7 @@ void cost_count(struct cost *c, pid_t pid, uint32_t probe, uint64_t hits)
 void cost_forget(struct cost *c, pid_t pid)
 {
 	budget_forget(c->budget, (uint32_t)pid);
+	free(table_take(c->measured, (uint32_t)pid));
 }
 
 static unsigned cost_row_group(const struct cost *c, const struct probe_row *row)
@@ -116,6 +123,16 @@ static bool cost_row_protected(const struct cost *c, const struct probe_row *row
 	return c->protected >> row->role & 1;
 }
 
+/* Forgets what measurements have cost once no rank measures: the next one begins at 0. */
+static void cost_measured_clear(struct cost *c)
+{
+	uint64_t pid;
+
+	for (size_t i = 0; table_next(c->measured, &i, &pid);)
+		free(table_take(c->measured, pid));
+	c->measured_enough = false;
+}
+
 bool cost_protect(struct cost *c, uint64_t roles, uint32_t chosen)
 {
 	bool protect[BUDGET_UNITS + 1][GP_GROUP_measure + 1] = {{false}};
@@ -125,6 +142,8 @@ bool cost_protect(struct cost *c, uint64_t roles, uint32_t chosen)
 		return false;
 	c->protected = roles;
 	c->chosen = chosen;
+	if (!(roles >> GP_ROLE_operation & 1))
+		cost_measured_clear(c);
 	/* Whole groups are protected, as a group is attached and detached as a whole. */
 	for (size_t i = 0; (p = table_next(c->probes, &i, NULL));)
 		protect[p->unit][p->row->group] |= cost_row_protected(c, p->row) ||
@@ -142,8 +161,10 @@ enum cost_state cost_row(const struct cost *c, const struct probe_row *row)
 	unsigned group = cost_row_group(c, row);
 	enum budget_level level = p ? budget_level(c->budget, p->unit) : BUDGET_ALL;
 
+	if (row->group == GP_GROUP_measure && cost_row_protected(c, row))
+		return c->measured_enough ? COST_DETACHED : COST_SENT;
 	if (row->group == GP_GROUP_measure)
-		return cost_row_protected(c, row) ? COST_SENT : COST_IDLE;
+		return COST_IDLE;
 	if (group == GP_GROUP_bulk && level >= BUDGET_NO_BULK && !cost_row_protected(c, row))
 		return COST_DETACHED;
 	if (group == GP_GROUP_confirm && level >= BUDGET_NO_CONFIRM)
@@ -165,6 +186,7 @@ struct second {
 	bool (*watched)(void *ctx, pid_t pid);
 	cost_fn *fn;
 	void *ctx;
+	bool enough; /* measuring has now cost a process as much as it may */
 	struct {
 		uint32_t pid; /* 0: none */
 		bool watched;
@@ -184,6 +206,33 @@ static bool cost_is_watched(struct second *s, uint32_t pid)
 	return s->asked[at].watched;
 }
 
+static double cost_percent(uint64_t ns)
+{
+	return (double)ns / 1e7; /* 100 * ns / 1e9 */
+}
+
+/* Adds cost of measuring to a process. Without memory it is not counted. */
+static void cost_measured_add(struct second *s, uint32_t pid, uint64_t cost_ns)
+{
+	struct cost *c = s->cost;
+	uint64_t *sum = table_get(c->measured, pid);
+
+	if (!sum) {
+		sum = calloc(1, sizeof(*sum));
+		if (!sum || table_put(c->measured, pid, sum)) {
+			free(sum);
+			return;
+		}
+	}
+	*sum += cost_ns;
+	if (!c->limit_ns || c->measured_enough || *sum <= c->limit_ns * COST_MEASURE_SECONDS)
+		return;
+	c->measured_enough = s->enough = true;
+	log_info(
+		"overhead: counting the operations of process %u has cost %.0f ms, the budget of %.3g %% for ten minutes: the probes are detached",
+		pid, (double)*sum / 1e6, cost_percent(c->limit_ns));
+}
+
 static void cost_on_hits(void *ctx, uint32_t pid, uint32_t probe, uint64_t sent, uint64_t counted)
 {
 	struct second *s = ctx;
@@ -193,6 +242,10 @@ static void cost_on_hits(void *ctx, uint32_t pid, uint32_t probe, uint64_t sent,
 
 	if (!p || !p->hit_ns || !cost_is_watched(s, pid))
 		return;
+	if (p->row->group == GP_GROUP_measure) {
+		cost_measured_add(s, pid, (sent + counted) * p->hit_ns);
+		return;
+	}
 	hits = cost_row_protected(s->cost, p->row) ? BUDGET_KEPT : BUDGET_SENT;
 	group = cost_row_group(s->cost, p->row);
 	if (sent)
@@ -200,11 +253,6 @@ static void cost_on_hits(void *ctx, uint32_t pid, uint32_t probe, uint64_t sent,
 	hits = hits == BUDGET_KEPT ? hits : BUDGET_COUNTED;
 	if (counted)
 		budget_add(s->cost->budget, pid, p->unit, group, counted * p->hit_ns, hits);
-}
-
-static double cost_percent(uint64_t ns)
-{
-	return (double)ns / 1e7; /* 100 * ns / 1e9 */
 }
 
 static void cost_on_change(void *ctx, const struct budget_change *change)
@@ -243,5 +291,7 @@ void cost_second(struct cost *c, uint64_t now_ns, bool (*watched)(void *ctx, pid
 
 	c->second_ns = now_ns;
 	tally_take(c->tally, cost_on_hits, &s);
+	if (s.enough)
+		fn(ctx);
 	budget_second(c->budget, elapsed_ns, cost_on_change, &s);
 }

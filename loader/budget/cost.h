@@ -12,6 +12,10 @@
 #include "loader/budget/budget.h"
 #include "loader/probe/probe_file.h"
 
+/* A measurement (rows of group measure) may cost a process as much as the budget allows for this
+ * number of seconds. */
+#define COST_MEASURE_SECONDS 600
+
 struct cost;
 
 /* limit_ns, pause_ns: see budget_new(). probes: borrowed. Returns 0 or -errno. */
@@ -41,8 +45,8 @@ void cost_second(struct cost *c, uint64_t now_ns, bool (*watched)(void *ctx, pid
 
 /* COST_IDLE: detached, because the row is not needed now (group measure). */
 enum cost_state { COST_SENT, COST_COUNTED, COST_DETACHED, COST_IDLE };
-/* Returns how the hits of a row are to be handled now. Rows of group measure are sent as long as
- * their role is protected; they are idle otherwise, and the budget ignores them. */
+/* Returns how the hits of a row are to be handled now. Rows of group measure are sent while their
+ * role is protected, until a measurement has cost a process too much; they are idle otherwise. */
 enum cost_state cost_row(const struct cost *c, const struct probe_row *row);
 
 #endif

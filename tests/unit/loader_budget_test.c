@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "loader/budget/budget.h"
+#include "loader/budget/cost.h"
 #include "loader/budget/tally.h"
 
 #define S     1000000000ull
@@ -417,6 +418,58 @@ static void tallies_tell_processes_apart(void **state)
 	tally_free(t);
 }
 
+/* ---- measuring ------------------------------------------------------------------------------- */
+
+static bool still_watched(void *ctx, pid_t pid)
+{
+	(void)ctx;
+	(void)pid;
+	return true;
+}
+
+static void settled(void *ctx)
+{
+	++*(int *)ctx;
+}
+
+/* A row of group measure is attached while its role is needed, until it has cost a process as much
+ * as the budget allows for COST_MEASURE_SECONDS; the next measurement begins anew. */
+static void measuring_stops_at_its_limit(void **state)
+{
+	const uint64_t role = 1ull << GP_ROLE_operation;
+	const struct probe_row *row;
+	struct probe_table *probes;
+	int changes = 0;
+	struct cost *c;
+	size_t at;
+
+	(void)state;
+	assert_int_equal(probe_table_load(&probes, "probes"), 0);
+	at = probe_table_index(probes, gp_probe_hash("torch.op_mm"));
+	assert_true(at < probe_table_count(probes));
+	row = probe_table_row(probes, at);
+	assert_int_equal(cost_new(&c, probes, LIMIT, PAUSE_NS), 0);
+	cost_set_hit(c, row->hash, 1000);
+	assert_int_equal(cost_row(c, row), COST_IDLE);
+	assert_true(cost_protect(c, role, 0));
+	for (int round = 0; round < 2; round++) {
+		assert_int_equal(cost_row(c, row), COST_SENT);
+		cost_count(c, 7, row->hash, LIMIT / 1000 * COST_MEASURE_SECONDS);
+		cost_second(c, S, still_watched, settled, &changes);
+		assert_int_equal(cost_row(c, row), COST_SENT);
+		cost_count(c, 7, row->hash, 1);
+		cost_count(c, 8, row->hash, 1);
+		cost_second(c, 2 * S, still_watched, settled, &changes);
+		assert_int_equal(cost_row(c, row), COST_DETACHED);
+		assert_int_equal(changes, round + 1);
+		cost_protect(c, 0, 0);
+		assert_int_equal(cost_row(c, row), COST_IDLE);
+		cost_protect(c, role, 0);
+	}
+	cost_free(c);
+	probe_table_free(probes);
+}
+
 #define POLICY(test) cmocka_unit_test_setup_teardown(test, start, stop)
 
 int main(void)
@@ -438,6 +491,7 @@ int main(void)
 		POLICY(the_dearest_runtime_goes_first),
 		POLICY(longer_seconds_are_no_dearer),
 		POLICY(no_limit_gives_nothing_up),
+		cmocka_unit_test(measuring_stops_at_its_limit),
 		POLICY(calm_brings_all_back),
 		POLICY(the_forecast_keeps_the_hot_away),
 		POLICY(counting_sees_when_it_fits),

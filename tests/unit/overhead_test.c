@@ -303,6 +303,7 @@ static void metrics_show_it(void **state)
 	has(text.data, "gpbpf_probes{group=\"confirm\",state=\"counted\"} 1\n");
 	has(text.data, "gpbpf_probes{group=\"marker\",state=\"attached\"} 1\n");
 	has(text.data, "gpbpf_probes{group=\"marker\",state=\"given_up\"} 0\n");
+	has(text.data, "gpbpf_probes{group=\"measure\",state=\"idle\"} 0\n");
 	buffer_clear(&text);
 	fx.s.budget_ppm = 0;
 	fx.s.ranks[0].alive = false;

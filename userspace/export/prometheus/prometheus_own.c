@@ -197,14 +197,14 @@ static void prometheus_own_probe_unsent(struct page *p, const struct metric_fami
 
 static void prometheus_own_probe_states(struct page *p, const struct metric_family *f)
 {
-	uint64_t n[GP_GROUP_fault + 1][GP_ATTACH_given_up + 1] = {0};
+	uint64_t n[GP_GROUP_measure + 1][GP_ATTACH_idle + 1] = {0};
 
 	for (size_t i = 0; i < p->nattach; i++)
-		if (p->attach[i]->group <= GP_GROUP_fault &&
-		    p->attach[i]->at.state <= GP_ATTACH_given_up)
+		if (p->attach[i]->group <= GP_GROUP_measure &&
+		    p->attach[i]->at.state <= GP_ATTACH_idle)
 			n[p->attach[i]->group][p->attach[i]->at.state]++;
-	for (int g = 0; p->nattach && g <= GP_GROUP_fault; g++) {
-		for (int st = GP_ATTACH_attached; st <= GP_ATTACH_given_up; st++) {
+	for (int g = 0; p->nattach && g <= GP_GROUP_measure; g++) {
+		for (int st = GP_ATTACH_attached; st <= GP_ATTACH_idle; st++) {
 			metric_label(page_sample(p, f->name, NULL), "group",
 				     event_group_name((unsigned)g));
 			metric_label(p->out, "state", event_attach_state_name((unsigned)st));
@@ -214,7 +214,8 @@ static void prometheus_own_probe_states(struct page *p, const struct metric_fami
 }
 
 /* Two copies of a library can have one name, as in two containers: the probe counts as attached if
- * it is attached in either copy. */
+ * it is attached in either copy. Probes that only measurements need have no sample between these.
+ */
 static void prometheus_own_probe_attached(struct page *p, const struct metric_family *f)
 {
 	bool attached = false, meant = false;
@@ -223,7 +224,7 @@ static void prometheus_own_probe_attached(struct page *p, const struct metric_fa
 		const struct attach_view *a = p->attach[i];
 
 		attached |= a->at.state == GP_ATTACH_attached;
-		meant |= a->at.state != GP_ATTACH_absent;
+		meant |= a->at.state != GP_ATTACH_absent && a->at.state != GP_ATTACH_idle;
 		if (i + 1 < p->nattach && !page_attach_order(&p->attach[i], &p->attach[i + 1]))
 			continue;
 		if (meant) {
