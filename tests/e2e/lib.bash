@@ -103,9 +103,9 @@ make_quota() {
 }
 set_quota() { # percent of a CPU
 	if [ -e "$QUOTA/cpu.max" ]; then
-		echo "$1000 100000" >"$QUOTA/cpu.max"
+		echo "${1}000 100000" >"$QUOTA/cpu.max"
 	else
-		echo "$1000" >"$QUOTA/cpu.cfs_quota_us"
+		echo "${1}000" >"$QUOTA/cpu.cfs_quota_us"
 	fi
 }
 
