@@ -13,8 +13,8 @@
  * names. */
 #define SWEEP_NS 5000000000ull
 #define BATCH	 512 /* entries per system call; more than any bucket of the map contains */
-/* A walk over a map ends after this multiple of the map's size: entries are added and removed
- * during the walk. */
+/* A walk over a map ends at the latest after this many times the map's size, because entries are
+ * added and removed during the walk. */
 #define HASHED_TWICE 4
 
 struct reported { /* unsent hits of one process and row: as last reported, and as last committed */

@@ -6,8 +6,8 @@
 #include "loader/budget/tally.h"
 #include "userspace/base/table.h"
 
-/* Entries of a cache of cells in front of the table: most records belong to a few processes and
- * probes */
+/* Number of entries of the cache that is searched before the table of cells: most records belong to
+ * a few processes and probes */
 #define CACHE 256
 
 /* Number of hits of one probe in one process */

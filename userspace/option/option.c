@@ -126,8 +126,8 @@ struct file_ctx {
 	struct option_exclude_file exclude;
 };
 
-/* Returns the row of a configuration key, if possible one of this command; OPTION_ROWS: the key is
- * unknown. */
+/* Returns the row of a configuration key; if there are several, prefers a row that this command
+ * has. OPTION_ROWS: the key is unknown. */
 static size_t option_row_of_key(const char *key, unsigned command)
 {
 	size_t found = OPTION_ROWS;

@@ -266,7 +266,7 @@ static void otlp_nap(uint64_t until_ms)
 	nanosleep(&ts, NULL);
 }
 
-/* Sends spans, with retries, until none is left or deadline_ms. */
+/* Sends spans, with retries, until no span is left or deadline_ms is reached. */
 static void otlp_spans_insist(struct otlp *o, uint64_t deadline_ms)
 {
 	while (otlp_spans_wait(o) && otlp_now_ms() < deadline_ms &&

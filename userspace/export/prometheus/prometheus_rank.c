@@ -42,7 +42,8 @@ static void prometheus_rank_minute_sample(struct page *p, const struct metric_fa
 					  const struct rank_view *r, const struct loop_view *l,
 					  const char *percentile, uint64_t ns)
 {
-	/* Not "quantile": this label is reserved for summaries, whose sums never decrease. */
+	/* The label is not called "quantile", which is reserved for summaries: their sums never
+	 * decrease. */
 	metric_label(page_loop(p, f->name, r, l), "percentile", percentile);
 	page_value_ns(p, p->out, ns);
 }
@@ -339,8 +340,9 @@ const struct metric_family_list page_rank_families = FAMILY_LIST(rank_families);
 
 /* ---- data from the job: figures of torch.monitor, and named ranges --------------------------- */
 
-/* Most values of torch.monitor on a page (a job may log any number); the rest is counted. A sample
- * has about 120 bytes, so these are at most a tenth of the allowed page. */
+/* Maximum number of values of torch.monitor on a page, because a job may log any number; further
+ * values are only counted. A sample has about 120 bytes, so these are at most a tenth of the
+ * allowed page. */
 #define PAGE_FIGURES 2048
 
 /* Writes the value as the job logged it, which may be NaN. */

@@ -9,8 +9,8 @@
  * other threads may run nested passes. */
 #include "userspace/model/step/step_private.h"
 
-/* More ranges than this after one backward pass come from an evaluation. They are counted as this
- * many. */
+/* If more ranges than this follow a backward pass, the further ones come from an evaluation. Larger
+ * counts are reduced to this number. */
 #define OPENS_MAX    7
 #define OPENS_UPDATE 2 /* number of ranges of an update: the optimizer's step and zero_grad */
 /* The usual number of ranges after a backward pass must occur after at least 1 in 4 passes. */

@@ -365,7 +365,7 @@ static void change_learn_block(struct change *c)
 		change_learn_usual(c);
 }
 
-/* Makes the last samples the new usual step. */
+/* Learns the usual step anew, from the last samples. */
 static void change_learn_anew(struct change *c)
 {
 	c->blocks = 0;

@@ -45,8 +45,8 @@ static double compare_log_gamma(double x)
 	return lgamma_r(x, &sign);
 }
 
-/* Returns the regularized incomplete beta function, by that of two equivalent continued fractions
- * which converges faster. */
+/* Returns the regularized incomplete beta function. Computes whichever of two equivalent continued
+ * fractions converges faster. */
 static double compare_beta_part(double a, double b, double x)
 {
 	double front;

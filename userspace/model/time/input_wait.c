@@ -60,7 +60,8 @@ bool input_gate_starved(const struct input_gate *g, uint64_t now_ns)
 	uint64_t waited_ns = g->wait_ns + g->before_ns;
 	uint64_t since_ns = g->since_ns - (g->whole ? GATE_NS : 0);
 
-	/* A wait counts only when it has ended, so the result changes late by up to one wait. */
+	/* A wait counts only when it has ended, so the result may be late by the length of one
+	 * wait. */
 	return waited_ns && now_ns > since_ns &&
 	       (double)waited_ns >= GATE_SHARE * (double)(now_ns - since_ns);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* last_times.h - the last 1024 step times, kept in order of arrival and in order of size. A
- * snapshot needs a dozen quantiles of each rank once a second; as the order is maintained it has to
- * sort nothing. Pure. 10 KiB at most. Times in ns. */
+ * snapshot needs a dozen quantiles of each rank once a second, and need not sort for them. Pure. 10
+ * KiB at most. Times in ns. */
 #ifndef MODEL_LAST_TIMES_H
 #define MODEL_LAST_TIMES_H
 
