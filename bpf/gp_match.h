@@ -54,7 +54,7 @@ static __always_inline void gp_own_stack(void *ctx)
 
 struct gp_at {	    /* one hit that counts */
 	__u64 id;   /* tgid << 32 | tid */
-	__u32 slot; /* slot of the process, for counting hot calls */
+	__u32 slot; /* slot of the process, which selects its counters of hits */
 	const struct gp_row *row;
 	__u32 index; /* index of the row in gp_rows */
 };

@@ -32,8 +32,8 @@ int gp_vmas(struct bpf_iter__task_vma *ctx)
 	out.end = vma->vm_end;
 	out.page = vma->vm_pgoff;
 	out.generation = inode->i_generation;
-	/* The name is needed, too: a library may have a second name, which no probe file
-	 * mentions. */
+	/* Report the hash of the name, too: a file may be mapped by several names, of which probe
+	 * files mention only some. */
 	out.name = vma->vm_file->f_path.dentry->d_name.hash;
 	bpf_seq_write(ctx->meta->seq, &out, sizeof(out));
 	return 0;

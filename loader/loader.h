@@ -27,8 +27,9 @@ struct loader_config {
 	const struct probe_table *probes; /* borrowed, must outlive the loader */
 	const char *features_off; /* comma-separated names from --feature NAME=off, or NULL */
 	const char *cache_dir;	  /* symbol cache; NULL: none */
-	size_t ring_call_bytes;	  /* bytes; 0: default (8 MiB); rounded up to a power of two */
-	size_t ring_life_bytes;	  /* bytes; 0: default (256 KiB) */
+	size_t ring_call_bytes;	  /* size of the ring for calls, rounded up to a power of two; 0: 8
+				     MiB */
+	size_t ring_life_bytes;	  /* size of the ring for process life, rounded up; 0: 256 KiB */
 	/* Absolute path of the state directory. Links and maps get names there and outlive this
 	 * process; those of a predecessor are taken over when version, probes and boot are the
 	 * same. NULL: nothing outlives this process. The caller holds the lock of the directory. */
@@ -216,11 +217,11 @@ uint32_t loader_hit_cost_ns(struct loader *l, enum gp_insn insn, bool returns);
 
 /* ---- examinations: waits of threads, and the processes that run instead ---------------------- */
 
-#define EXAMINE_THREADS 16	       /* threads examined at once */
-#define EXAMINE_WAITS	64	       /* reasons of waits of a thread that are reported */
-#define EXAMINE_RAN	32	       /* processes that ran while a thread waited for a CPU */
-#define EXAMINE_DEVICES 8	       /* block devices */
-#define EXAMINE_CALLS	512	       /* system calls below this number are reported separately */
+#define EXAMINE_THREADS 16  /* limit of threads that are examined at once */
+#define EXAMINE_WAITS	64  /* limit of reported wait reasons of a thread */
+#define EXAMINE_RAN	32  /* limit of reported processes that ran instead of a thread */
+#define EXAMINE_DEVICES 8   /* limit of reported block devices */
+#define EXAMINE_CALLS	512 /* system calls below this number are reported separately */
 #define EXAMINE_MAX_NS	10000000000ull /* limit of the length of an examination */
 
 /* Kinds of system calls, by the argument that shows what they wait for */
@@ -251,8 +252,8 @@ struct examine_wait {
 	/* System call in which the thread slept. -1: none, for example in a page fault;
 	 * EXAMINE_BEFORE: the thread slept already when the examination began */
 	int32_t syscall;
-	int32_t fd;	  /* -1: none */
-	bool block;	  /* for block I/O */
+	int32_t fd;	  /* descriptor that the system call waits for; -1: none */
+	bool block;	  /* the thread waited for block I/O */
 	bool known;	  /* the type and name of the descriptor's file are valid */
 	bool inet;	  /* the file is a socket of IPv4 or IPv6 */
 	uint32_t type;	  /* S_IFMT of the file's mode */

@@ -17,7 +17,8 @@ struct counts {
 	uint64_t losses_reported[GP_LOSS_CAUSE_COUNT];
 	bool released[GP_SLOTS];
 	bool sampled[GP_SLOTS];	  /* by slot: counters were reported after the process ended */
-	bool ownerless[GP_SLOTS]; /* by slot: had no owner at the last sweep */
+	bool ownerless[GP_SLOTS]; /* by slot: at the last sweep its process was not watched any more
+				   */
 };
 
 int counts_new(struct counts **ret, const struct kernel *k, const struct rows *rows)

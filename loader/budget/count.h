@@ -30,7 +30,8 @@ void counts_resume(struct counts *c, uint32_t probe, const struct gp_counter *la
 void counts_resume_loss(struct counts *c, const struct gp_loss *last);
 /* Call when everything sampled so far is stored on the tape: frees the slots of ended processes. */
 void counts_settle(struct counts *c);
-/* Frees slots whose owner is gone and whose release was lost. Call it twice, a while apart. */
+/* Frees slots whose process has ended, if the record of its exit was lost. Call twice, about a
+ * second apart: the first call only marks such slots. */
 void counts_sweep(struct counts *c);
 
 #endif

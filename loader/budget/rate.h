@@ -17,8 +17,8 @@ int rates_new(struct rates **ret, const struct kernel *k, const struct rows *row
 void rates_free(struct rates *r);
 
 /* Reports unsent hits by process and probe since the last call. If the begin of a range was not
- * sent, neither was its end: the end is reported as a hit of the row that ends the runtime's
- * ranges. Also removes names not used recently. */
+ * sent, its end was not sent either, and is reported as an unsent hit of the row for range ends.
+ * Also removes names not used recently. */
 void rates_sample(struct rates *r, loader_count_fn *count, void *ctx);
 /* Like rates_sample(), but for one process, and without removing names. */
 void rates_sample_process(struct rates *r, pid_t pid, loader_count_fn *count, void *ctx);

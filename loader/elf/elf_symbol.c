@@ -13,7 +13,8 @@ struct heads {
 	/* Position and number of the bytes that are hashed: the last ones within the shortest
 	 * name */
 	size_t at, len;
-	uint32_t first[1 << HEADS_BITS]; /* want + 1; 0: none */
+	uint32_t first[1 << HEADS_BITS]; /* first name with this hash: index in wants, + 1; 0: none
+					  */
 	uint32_t *next;			 /* next name with the same hash: index in wants, + 1 */
 };
 

@@ -23,13 +23,16 @@
 #define IDLE_MANY_NS 1000000000ull
 #define CLASSIFY_NS  5000000ull /* limit of the time in one scan for reading file names */
 #define NEW_MANY     4		/* from this many new files on, their names are read by one call */
-#define ANSWERS_MAX  2 /* libraries attached in one turn, as the rings are not read meanwhile */
-#define DROPS_MAX    4 /* libraries detached in one turn */
+/* Limits of libraries attached and detached in one turn, because the rings are not read during a
+ * turn. */
+#define ANSWERS_MAX 2
+#define DROPS_MAX   4
 /* Limit of scans in one turn that retry a library: it could not be read through one process, and
  * another process maps it too. */
 #define AGAIN_MAX	16
 #define FAILURES_LOGGED 100
-/* Limit of the time for which attached probes stay silent while more are to be attached. */
+/* Limit of the time for which attached probes are kept inactive, to activate them together with
+ * probes that are still to be attached. */
 #define SILENT_NS 1000000000ull
 
 void libraries_free(struct libraries *ls)

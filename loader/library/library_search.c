@@ -59,7 +59,8 @@ static void library_search_over(struct libraries *ls, const struct library *lib)
 	log_warn("%s: %s", lib->name, library_error_text(-GP_TABLE_slow));
 }
 
-/* Begins the next attempt for a library. Returns true when no further attempt is needed. */
+/* Searches a library again for functions that were not found because its file was read too slowly.
+ * Returns true when no further search is needed. */
 static bool library_search_turn(struct libraries *ls, struct library *lib)
 {
 	if (lib->state != LIBRARY_ATTACHED || !library_users(lib) || !library_open(lib))

@@ -7,8 +7,8 @@
 /* Limit of bytes of an object in which a pointer to the next object is searched; the first match is
  * used. */
 #define WINDOW 4096
-/* Bytes that are searched of the structure that the runtime's upper layer passes as the handle of a
- * program. */
+/* Limit of bytes that are searched of a program's handle, a structure of the runtime's upper layer
+ * that points to the first object. */
 #define HANDLE	     256
 #define TYPE_MAX     64
 #define TABLES	     64	    /* number of virtual tables whose types are remembered */

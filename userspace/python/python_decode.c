@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* python_decode.c - line tables and texts of CPython. */
+/* python_decode.c - decodes line tables and strings of CPython. */
 #include <limits.h>
 #include <string.h>
 

@@ -74,8 +74,8 @@ void sums_of_ledger(struct sums *ret, const struct ledger_view *v)
 	}
 }
 
-/* Adds all slots. Values from a file may be arbitrary, so they are added as unsigned numbers: an
- * overflow wraps instead of being undefined. */
+/* Adds the times in `more` to those in `into`. Values from a file may be arbitrary, so they are
+ * added as unsigned numbers: an overflow wraps instead of being undefined. */
 void sums_add(struct sums *into, const struct sums *more)
 {
 	for (int i = 0; i < SUMS_SLOTS; i++)

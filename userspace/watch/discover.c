@@ -260,11 +260,11 @@ static int discover_classify(struct discover *d, pid_t pid, struct known *k)
 #define WAIT_NS	  1000000000ull
 #define WAITS_MAX 60 /* limit of attempts to get a pod's namespace or to read a locked process */
 #define TURN_NS	  4000000ull
-/* Time between two sweeps if the kernel does not report mappings. */
+/* Time between two sweeps (scans of all processes) if the kernel does not report mappings. */
 #define SWEEP_NS    5000000000ull
-#define SWEEP_SHARE 100		   /* these regular sweeps use at most 1/100 of a CPU */
-#define AGAIN_SHARE 20		   /* sweeps after lost records use at most 1/20 of a CPU */
-#define DUE_SHARE   10		   /* scans of reported processes use at most 1/10 of a CPU */
+#define SWEEP_SHARE 100 /* regular sweeps of /proc use at most 1/100 of a CPU */
+#define AGAIN_SHARE 20	/* sweeps of /proc after lost records use at most 1/20 of a CPU */
+#define DUE_SHARE   10	/* scans of reported processes use at most 1/10 of a CPU */
 #define GVISOR_NS   60000000000ull /* time between two counts of gVisor sandboxes */
 #define GVISOR_TURN 256		   /* limit of processes checked for gVisor in a second */
 /* Limit of the time for gVisor checks in a second; the next second continues with the remaining

@@ -31,7 +31,8 @@
 #define ENVIRON_MAX (1u << 20)
 #define STATUS_MAX  4096
 
-/* To open what is in /proc of processes of other users, and to join their network namespace */
+/* Capabilities to open files in /proc of other users' processes, and to join their network
+ * namespaces */
 #define CAPS_OF_SERVER                                                                             \
 	(CONFINE_CAP(CAP_SYS_ADMIN) | CONFINE_CAP(CAP_SYS_PTRACE) |                                \
 	 CONFINE_CAP(CAP_DAC_READ_SEARCH))
@@ -105,7 +106,8 @@ static const char *ras_variable(const char *text, size_t len, const char *name)
 	return NULL;
 }
 
-/* Finds out where the process's service listens. environ_fd: of it; is closed. */
+/* Finds out where the RAS service of the process listens. environ_fd: descriptor of its
+ * /proc/PID/environ, which this function closes. */
 static int ras_where(int environ_fd, struct nccl_ras_address *ret)
 {
 	char *text = malloc(ENVIRON_MAX);
@@ -141,7 +143,8 @@ static bool ras_ready(int fd, short events, uint64_t until_ns)
 	return now_ns < until_ns && poll(&p, 1, (int)((until_ns - now_ns) / NS_PER_MS) + 1) > 0;
 }
 
-/* A port of this machine only: one can bind to an address only if the network namespace has it. */
+/* Binds the socket to the IP address of the service. This fails if the address is not an address of
+ * this network namespace, so that gp-bpf only connects to services on this machine. */
 static int ras_bind(int fd, const struct nccl_ras_address *a, uint32_t i)
 {
 	struct nccl_ras_address own = *a;
@@ -183,8 +186,8 @@ static int ras_connect(const struct nccl_ras_address *a)
 	return err;
 }
 
-/* Sends the request and reads the reply, until the service closes, `cap` bytes are there, or the
- * time is over. Returns how many, or -errno if there are none. */
+/* Sends the request and reads the reply, until the service closes the connection, `cap` bytes were
+ * read or REPLY_NS has passed. Returns the number of bytes, or -errno if none was read. */
 static ssize_t ras_talk(int fd, char *ret, size_t cap)
 {
 	uint64_t until_ns = clock_mono_ns() + REPLY_NS;
@@ -237,13 +240,13 @@ static int ras_ask(int proc, uint32_t pid, char *ret, size_t cap)
 	fd = ras_connect(&where);
 	if (fd < 0)
 		return fd;
-	/* Where the kernel has no such filters, the reply is read without one: no capability is
-	 * left. */
+	/* Ignore an error: if the kernel cannot restrict system calls, the process still has no
+	 * capabilities. */
 	confine_calls(CONFINE_READER);
 	return ras_hear(fd, pid, ret, cap);
 }
 
-/* Descriptors go with the process. */
+/* Runs in the child. It closes no descriptors, because the kernel closes them when it exits. */
 static _Noreturn void ras_child(int fd, const char *root, const struct ras_request *q)
 {
 	struct ras_answer answer = {.id = q->id};
@@ -266,7 +269,7 @@ static _Noreturn void ras_child(int fd, const char *root, const struct ras_reque
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
-/* Returns true if the child has ended, now that it is killed. */
+/* Kills the child if it still runs, and waits up to KILLED_MS. Returns true if it has ended. */
 static bool ras_child_ended(pid_t child)
 {
 	if (waitpid(child, NULL, WNOHANG))

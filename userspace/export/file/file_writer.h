@@ -62,7 +62,8 @@ const char *file_writer_why(int err);
  * -ENOENT: not a regular file; any other error was logged, and the file must not be written. */
 int file_writer_tail(const char *path, bool (*drop)(const char *line), char **ret_tail,
 		     uint64_t *ret_bytes);
-/* Like file_writer_tail(), for the file that path's last rotation renamed; drops no whole line. */
+/* Like file_writer_tail(), for the older file that the last rotation made by renaming path; drops
+ * no whole line. */
 int file_writer_tail_before(const char *path, char **ret_tail, uint64_t *ret_bytes);
 
 #endif

@@ -34,7 +34,7 @@ int sender_open_with(struct sender **ret, const struct sender_options *o,
 struct descriptor {
 	const struct series_row *row;
 	uint8_t tries;
-	bool done;	   /* made, or given up */
+	bool done;	   /* the descriptor was made, or no further attempt is made */
 	uint64_t again_ms; /* time of the next attempt to make the descriptor */
 };
 
@@ -62,9 +62,9 @@ struct sender {
 	bool undescribed;	/* it was logged that a descriptor is missing */
 	bool keeping;		/* it was logged that points go to disk */
 	bool behind;		/* this set's cumulative points wait for older ones on disk */
-	bool sent;		/* a set was sent, so there are tracks to save */
-	bool untracked;		/* it was logged that tracks were not saved */
-	uint64_t kept_ms;	/* last time that queueing on disk was logged; 0: never */
+	bool sent;	  /* a set was sent: the last points of series in `tracks` must be saved */
+	bool untracked;	  /* it was logged that `tracks` could not be saved */
+	uint64_t kept_ms; /* last time that queueing on disk was logged; 0: never */
 	/* time of each cause's last log line, plus 1; 0: never */
 	uint64_t logged_ms[SENDER_DROP_COUNT];
 	struct disk_queue_lost lost; /* losses of the queue on disk that are in stats already */

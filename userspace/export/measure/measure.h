@@ -70,7 +70,7 @@ const struct measure *measure_of_prometheus(const char *name);
 struct measure_point {
 	const char *label; /* value of the measure's label; NULL: absent */
 	uint64_t count;	   /* value for MEASURE_COUNT, MEASURE_YES, and MEASURE_NS (ns) */
-	double real;	   /* MEASURE_REAL */
+	double real;	   /* value for MEASURE_REAL */
 	const struct deviation_view *times;
 };
 /* Called for each point of a measure. Texts of the point are valid during the call. */

@@ -223,8 +223,8 @@ static bool otlp_between_in_each_step(const char *name)
 	return false;
 }
 
-/* Adds the event of an evaluation, with the number of steps since the one before (the evaluation's
- * iterations are unknown). Overlapping ranges count as one evaluation. */
+/* Adds the event of an evaluation, with the number of training steps since the previous evaluation
+ * (its own iterations are unknown). Overlapping ranges count as one evaluation. */
 static void otlp_between_evaluation_event(struct buffer *b, struct otlp_process *p,
 					  const char *name, const struct fact_range *r)
 {

@@ -24,7 +24,7 @@ struct page {
 	bool of_process;		    /* the samples of `family` belong to processes */
 	size_t labels_at, labels_end;	    /* labels of the last sample, as offsets in out */
 	uint64_t since_ns; /* start (CLOCK_MONOTONIC) of the last sample's counter; 0: unknown */
-	int64_t since_real_ns; /* since_ns in UTC, constant; 0: derive it from since_ns */
+	int64_t since_real_ns; /* since_ns in UTC, the same on every page; 0: convert since_ns */
 	struct owners owners;  /* jobs and processes with series, from page_select() */
 	/* first process of the job whose samples are being written */
 	const struct rank_view *job_first;
@@ -63,7 +63,7 @@ struct metric_family {
 	 * an unsigned number or a bool. */
 	size_t at, bytes;
 	bool ns;     /* the member is in ns; it is written in seconds */
-	bool sparse; /* there is no sample when it is 0 */
+	bool sparse; /* no sample is written when the value is 0 */
 };
 #define MEMBER(type, member) .at = offsetof(type, member), .bytes = sizeof(((type *)0)->member)
 

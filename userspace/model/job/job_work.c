@@ -48,8 +48,8 @@ void job_work_step(struct job *j, uint64_t start_ns, uint64_t end_ns, bool timed
 	w->timed_ns += timed ? kept_ns : 0;
 }
 
-/* Moves lost progress to WASTED. The ranks train together, so every rank lost what the reference
- * lost. */
+/* Moves lost progress to WASTED. The ranks train together, so every rank lost as much as the
+ * reference rank. */
 void job_work_lose(struct job *j, uint64_t steps, uint64_t goodput_ns, const struct job_point *p)
 {
 	struct job_work *w = &j->work;

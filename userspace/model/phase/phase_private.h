@@ -19,15 +19,16 @@
 
 /* Threads whose state is kept. A further one replaces the one that was idle longest. */
 #define PHASE_THREADS 64
-#define PHASE_BREAKS  64 /* breaks kept until they are cut from a step */
+#define PHASE_BREAKS  64 /* limit of breaks that are kept until they are cut from a step */
 /* Marks kept until the step that contains them is finished. A further one replaces the oldest. */
 #define PHASE_MARKS	8192
 #define PHASE_MARKS_MIN 128
 /* Before a blocking mark is added, this many last marks are checked for lying within it. */
 #define PHASE_INNER 16
-/* numbers of batches between signs of training that are kept to learn the usual number */
+/* limit of kept values of `usual`, from which the usual number of batches between two signs of
+ * training is learned */
 #define PHASE_FETCHES 15
-/* number of last times from one sign of work to the next that are kept to learn the usual time */
+/* limit of kept times between two signs of work, from which the usual time is learned */
 #define PHASE_RUNS 20
 /* The usual time from a program to the next sign of work is known after this many such times. */
 #define PHASE_ALIKE 4
@@ -97,8 +98,9 @@ struct phase_after {	   /* times of the first such event after a batch; 0: no su
 	uint64_t save_ns;  /* start of the first checkpoint */
 };
 
-/* The batches before the first one that was trained on. Later steps show whether their number is
- * usual. Fields as in struct phase_thread; fetches 0: there were no such batches. */
+/* The batches fetched before the first one that was trained on. They were an evaluation if later
+ * steps show that their number is unusual. Members as in struct phase_thread; fetches 0: there were
+ * no such batches. */
 struct phase_first {
 	uint64_t begin_ns, end_ns, loading_ns;
 	uint32_t fetches, quiet;
@@ -142,7 +144,8 @@ struct phase_thread {
 	/* Time of a call of a function that saves asynchronously; 0 when the call has returned. */
 	uint64_t called_ns;
 	uint64_t loading_ns,
-		/* time spent loading: all batches since the last training; the last batch */
+		/* loading_ns: time spent loading all batches since the last training; loaded_ns:
+		 * time spent loading the last batch */
 		loaded_ns;
 	struct phase_first first;
 	struct burst save, restore;
@@ -158,7 +161,7 @@ struct phase_finder {
 	uint32_t last;
 	bool trained;		    /* some thread ran a backward pass or an update */
 	bool files;		    /* files are watched */
-	uint32_t bursts;	    /* number of active bursts */
+	uint32_t bursts;	    /* number of checkpoints being written or read */
 	uint32_t seen;		    /* bit per mark_kind that ever occurred */
 	struct phase_break *breaks; /* at most PHASE_BREAKS */
 	uint32_t nbreaks, breaks_cap;
@@ -168,8 +171,8 @@ struct phase_finder {
 	uint64_t first, next;
 	uint32_t cap;	     /* capacity of the ring: 0, or a power of two */
 	uint64_t stepped_ns; /* marks that end before this instant are no longer needed */
-	/* End of the last wait of a training thread for an asynchronous checkpoint to begin, if
-	 * that time is still part of its step. */
+	/* End of the last wait of a training thread for an asynchronous checkpoint to begin that
+	 * could not be cut from its step; the step is then marked as estimated. */
 	uint64_t handed_ns;
 };
 
@@ -217,8 +220,8 @@ struct phase_thread *phase_save_thread(struct phase_finder *pf, struct phase_thr
 void phase_feed_save(struct phase_finder *pf, struct phase_thread *t, const struct signal *s);
 /* Takes a run of a program on the thread. */
 void phase_run(struct phase_finder *pf, struct phase_thread *t, const struct signal *s);
-/* Takes a sign of work after an update: a call of the thread that saves asynchronously has
- * returned. */
+/* Handles a sign of work of the thread after an update. If the thread had called a function that
+ * saves asynchronously, that call has returned. */
 void phase_works(struct phase_finder *pf, struct phase_thread *t, uint64_t now_ns);
 void phase_feed_save_call(struct phase_finder *pf, struct phase_thread *t, const struct signal *s);
 void phase_feed_restore(struct phase_finder *pf, struct phase_thread *t, const struct signal *s);

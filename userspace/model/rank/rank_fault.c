@@ -141,7 +141,7 @@ void rank_fault_kernel(struct rank *r, const struct event *ev, bool mine)
 	snprintf(evidence, sizeof(evidence), "%s%s%s%s: %s", mine ? "" : "a device of this host; ",
 		 driver, *device ? " " : "", device, text);
 	if (mine) {
-		if (!t.weak) /* an error that was stored before follows from this one */
+		if (!t.weak) /* an error stored earlier was caused by this one: replace it */
 			r->fault.at_ns = 0;
 		fault_remember(&r->fault, &t, ev->rec->ts_ns);
 		r->fault.count[t.kind]++;

@@ -67,9 +67,9 @@ static void rank_start_group_whole(struct rank *r, const struct signal *s)
 	st->group_ns = 0;
 }
 
-/* Returns true if the thread is not making a group any more, although the end was not seen: this
- * signal never occurs while a group is made. The store was used for another purpose, or making the
- * group failed. */
+/* Returns true if the thread no longer makes a process group, although no end was seen: this signal
+ * never occurs while a group is made. The store was used for another purpose, or making the group
+ * failed. */
 static bool rank_start_group_left(const struct rank_start *st, const struct signal *s)
 {
 	if (!st->group_ns || st->group_tid != s->tid)
@@ -168,7 +168,8 @@ bool rank_start_signal(struct rank *r, const struct signal *s)
 	case SIGNAL_GAP:
 		st->group_ns = 0;
 		return false;
-	/* no compilation is longer than an update: the record of its end was lost */
+	/* A thread does not update while it compiles: the record of the compilation's end was
+	 * lost. */
 	case SIGNAL_UPDATE:
 		st->compiling = s->tid == st->compile_tid ? 0 : st->compiling;
 		return false;

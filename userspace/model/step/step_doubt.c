@@ -21,7 +21,7 @@
 enum doubt {
 	DOUBT_NONE,
 	DOUBT_INNER,  /* an inner loop makes new optimizers */
-	DOUBT_LIVES,  /* an inner loop makes new optimizers, as changing parameters show */
+	DOUBT_LIVES,  /* the updated parameters change every few updates, as with new optimizers */
 	DOUBT_LEAD,   /* optimizers alternate; one of them updates more often */
 	DOUBT_PHASES, /* optimizers alternate, each with several updates in a row */
 	DOUBT_STAGES, /* optimizers alternate, each with many updates in a row */

@@ -255,9 +255,9 @@ void step_elect(struct step_finder *sf, bool final)
 {
 	if (sf->fixed)
 		return;
-	/* A mark of ranges drops the groups that less trusted families hold; if operators are
-	 * elected, so does a mark of theirs. Marks of zero_grad and of other operators do not:
-	 * these calls also occur near updates of another family. */
+	/* A mark of FAMILY_RANGES drops the groups that less trusted families hold. Marks of
+	 * FAMILY_UPDATE_OP do the same if this family is elected. Marks of zero_grad and of other
+	 * operators do not: these calls also occur near updates of another family. */
 	if (step_elect_family_last(sf, FAMILY_RANGES) == sf->seq)
 		step_elect_families_forget(sf, FAMILY_RANGES);
 	else if (sf->elected == FAMILY_UPDATE_OP &&

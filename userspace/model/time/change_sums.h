@@ -42,8 +42,8 @@
 #define BLOCK_SPREADS  8.0
 #define DOUBTED_BLOCKS 4.0
 
-/* One of several tests, which differ in the number of samples in a group. run_*: the groups in
- * doubt. */
+/* State of one test. Several tests run in parallel, with different numbers of samples in a group.
+ * run and run_*: the groups in doubt. */
 struct scale {
 	uint64_t sum_ns, count;	   /* sum and number of samples of the group in progress */
 	uint64_t number, start_ns; /* first step of the group in progress */

@@ -143,9 +143,9 @@ const char *ledger_part(const struct ledger_view *l, const struct type_names *na
 struct ledger_span {
 	uint64_t from_ns, to_ns;
 	enum bucket bucket;
-	/* BUCKET_COUNT: the span is settled now, all of it in `bucket`. Otherwise `ns` of the time
-	 * that bucket `was` has in the span move to `bucket`: the first ns of that time if `bucket`
-	 * is PROGRAM_STARTUP, else the last ns. */
+	/* BUCKET_COUNT: the span is settled now, and all of its time belongs to `bucket`.
+	 * Otherwise `ns` of the time that bucket `was` has within the span move to `bucket`: the
+	 * earliest part of that time if `bucket` is PROGRAM_STARTUP, else the latest part. */
 	enum bucket was;
 	uint64_t ns;
 	uint32_t type; /* type of a custom event */

@@ -71,9 +71,10 @@ struct program_rate {
 
 struct program_view {
 	double accelerators;
-	double flops; /* work of one step; what the user stated goes before what was measured */
+	double flops; /* operations of one step: as the user stated, else as measured */
 	enum program_source source; /* of flops */
-	/* steps: divided by the time of steps. elapsed: divided by observed time. */
+	/* steps: work per second of the time in steps. elapsed: work per second of observed
+	 * time. */
 	struct program_rate steps, elapsed;
 	/* runtime: goodput / observed time. program: share of the accelerators' peak that is used
 	 * in productive time. Their product is elapsed.mfu. */
