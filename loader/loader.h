@@ -45,8 +45,8 @@ struct loader_config {
 	uint64_t overhead_pause_ns;
 };
 
-/* A capability of the kernel and of the privileges held: one row of the feature table, most
- * important first. */
+/* A feature of the kernel that gp-bpf uses if the kernel and the privileges allow it: one row of
+ * the feature table, whose first row is the most important one */
 struct feature {
 	/* Name as in --feature NAME=off: bpf, cookie, btf, tp_btf, task_vma, multi... */
 	const char *name;
@@ -102,8 +102,8 @@ void loader_hand_over(struct loader *l);
 /* Returns true when the kernel side was taken over from a predecessor: the kernel side has kept
  * watching, and the rings hold the records since then. */
 bool loader_adopted(const struct loader *l);
-/* Call once every watched process was scanned again: detaches the predecessor's probes that are not
- * needed any more. */
+/* Call after a takeover, when all watched processes have been scanned again: detaches probes of the
+ * predecessor that are not needed any more. */
 void loader_taken_over(struct loader *l);
 /* Replaces every link by a new one that runs the programs of this version, without losing a hit or
  * counting one twice. Returns 0; or -errno after logging the reason: then the old links stay in

@@ -23,7 +23,7 @@ int deferred_close_open(void)
 
 	if (!tried)
 		return mount_detached("bpf");
-	prepared = -EPERM; /* the prepared file system is given out once: later calls fail */
+	prepared = -EPERM; /* the prepared mount is returned only once: later calls fail */
 	return folder;
 }
 

@@ -48,8 +48,8 @@ void libraries_spent(struct libraries *ls, const void *records, size_t len);
 /* Searches records read from a ring for calls by processes that were not scanned yet: the libraries
  * that they call stay attached. */
 void libraries_used(struct libraries *ls, const void *records, size_t len);
-/* Attaches every library again, besides its present links. Returns 0, or -errno of the first
- * failure. */
+/* Makes new links for all attached libraries, in addition to the present links. Returns 0, or
+ * -errno of the first failure. */
 int libraries_relink(struct libraries *ls);
 /* Carries out the budget's decisions: attaches probes, detaches them, or has their hits counted
  * instead of sent. */

@@ -226,7 +226,7 @@ static int probe_file_row_from(struct probe_table *t, const struct source *s, st
 	return probe_file_row_texts(t, s, row);
 }
 
-/* Checks the rules about one probe that need no other rows. */
+/* Checks the rules that concern only this probe, not other rows. */
 static int probe_file_source_check(const struct source *s)
 {
 	const struct yaml_probe *y = s->yaml;
@@ -324,7 +324,7 @@ static bool probe_file_follow_known(const struct probe_table *t, const struct pr
 			t->count);
 }
 
-/* Checks the rules about a probe and the other rows. */
+/* Checks the rules that concern a new row together with the rows that are already in the table. */
 static int probe_file_table_check(const struct probe_table *t, const struct source *s,
 				  const struct probe_row *row)
 {

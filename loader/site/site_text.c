@@ -32,8 +32,8 @@
 #define ADDRESSES_MAX 256  /* limit of addresses at which texts are in the file */
 #define LOADS_MAX     4096 /* limit of instructions that load such an address */
 #define LEA_BYTES     7
-/* Limit of the time of one search, less than the 8 s that a reader has; a cold disk may need
- * several searches. */
+/* Limit of the time of one search, less than the 8 s that a reader process may take. If the file is
+ * not in the page cache, several searches may be needed. */
 #define TRY_NS 5000000000ull
 /* Limit of CPU time, for hostile files. Real files take one second on a slow CPU. */
 #define CPU_NS 4000000000ull

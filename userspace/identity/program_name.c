@@ -162,7 +162,7 @@ void program_name_scan(struct program_name *n, const char *code, size_t len, boo
 	n->sure = true; /* no later byte changes the name */
 }
 
-struct piece { /* a message, of which the part up to end has been read */
+struct piece { /* a protocol buffer message, of which the bytes up to `end` have been read */
 	const char *at, *end;
 	uint64_t left;
 };

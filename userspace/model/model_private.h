@@ -50,8 +50,7 @@ struct rank *model_rank(struct model *m, uint32_t pid);
 /* model_place.c */
 /* Returns the key of the job to which the process belongs. */
 uint64_t model_job_key(struct model *m, const struct job_member *p);
-/* Process events about the location of a process, and about its pod or node. Return 0 or
- * -ENOMEM. */
+/* Handle events about the location of a process, and about its pod or node. Return 0 or -ENOMEM. */
 int model_feed_place(struct model *m, const struct event *ev);
 int model_feed_notice(struct model *m, const struct event *ev);
 

@@ -395,8 +395,8 @@ static int writer_write_cycle(struct store_writer *w)
 	return err;
 }
 
-/* Writes all data that is due. Call with the lock `file` held. On -errno, the data is kept and
- * retried. */
+/* Writes all data from before the last snapshot; every ten minutes, also removes old data. Call
+ * with the lock `file` held. On -errno, the data is kept and retried. */
 static int writer_cycle(struct store_writer *w)
 {
 	uint64_t now = clock_mono_ns();

@@ -216,7 +216,7 @@ static void discover_deny(struct discover *d, pid_t pid, const struct known *k, 
 }
 
 /* Returns true for a process of gp-bpf itself. Its helper processes map the libraries that they
- * read, and must not be watched for that. */
+ * read, but must not be watched. */
 static bool discover_is_ours(const struct gp_process *p)
 {
 	return p->parent == (uint32_t)getpid() || !strcmp(p->comm, "gp-bpf") ||

@@ -16,7 +16,7 @@ struct examines;
  * other commands, 0. Returns 0 or -ENOMEM. */
 int examines_new(struct examines **ret, struct loader *l, const char *root, uint64_t explain_ns);
 void examines_free(struct examines *e); /* NULL is fine */
-/* Call before the tick record of this second. */
+/* Call once a second, before the tick record of that second is written. */
 void examines_tick(struct examines *e, struct journal *j, const struct output *out);
 
 #endif

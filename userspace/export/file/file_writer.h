@@ -20,8 +20,8 @@ struct file_writer;
 
 /* A file that would grow beyond `bytes` is renamed to FILE.1, FILE.1 to FILE.2 and so on, up to the
  * first number that is free. If FILE.1 to FILE.N (N is `keep`) all exist, FILE.N is removed first.
- * After a failed rename nothing more is written: -EXDEV. A symbolic link stays, its target is
- * renamed. */
+ * If a rename fails, nothing more is written, and the error is -EXDEV. If FILE is a symbolic link,
+ * the link stays and its target is renamed. */
 #define FILE_WRITER_BOUND_LEAST (1u << 20)
 struct file_writer_bound {
 	uint64_t bytes; /* size limit, at least FILE_WRITER_BOUND_LEAST; 0: none */

@@ -53,7 +53,7 @@ struct sender {
 	struct buffer url, path, body, header;
 	uint64_t next_ms;	/* earliest time of the next request */
 	uint64_t catch_ms;	/* earliest time of the next request with points from disk */
-	uint64_t pace_ms;	/* pause between requests; doubled by a 429 */
+	uint64_t pace_ms;	/* pause between requests; doubled by HTTP status 429 */
 	struct backoff backoff; /* delay after failures in a row */
 	unsigned halves;	/* number of times that requests of this set may still be divided */
 	bool half_taken;	/* a part of a divided request was written */
@@ -72,9 +72,9 @@ struct sender {
 
 /* ---- sender_request.c ------------------------------------------------------------------------ */
 
-/* Sends one request with a token, which is renewed once after a 401. Returns 0: ret has the answer;
- * -EAGAIN: there is no token now; -EACCES: there will be no token. These two errors write the
- * reason to why; other errors are those of web_send(). */
+/* Sends one request with a token, which is renewed once after status 401. Returns 0: ret has the
+ * answer; -EAGAIN: there is no token now; -EACCES: there will be no token. These two errors write
+ * the reason to why; other errors are those of web_send(). */
 int sender_post(struct sender *s, const char *path, const struct buffer *body, uint64_t timeout_ms,
 		struct web_reply *ret, char *why, size_t len);
 /* Sends the next request, with points of p from *at on, and marks the finished points as gone.

@@ -185,8 +185,8 @@ static const char *const range_names[OTLP_NAMES] = {
 	"distributed_code_initialization",
 };
 
-/* Returns the span name of a range: from the library's vocabulary, by the range's own name or by
- * the user's mapping; NULL: none. */
+/* Returns the span name of a range: the range's own name if nv-one-logger-training-telemetry has
+ * that name, or else that library's name for the range's bucket; NULL: none. */
 static const char *otlp_between_range_name(const struct fact_range *r, uint32_t *ret_slot)
 {
 	const char *name = r->bucket == BUCKET_EVAL		    ? "validation_loop"

@@ -98,9 +98,9 @@ struct phase_after {	   /* times of the first such event after a batch; 0: no su
 	uint64_t save_ns;  /* start of the first checkpoint */
 };
 
-/* The batches fetched before the first one that was trained on. They were an evaluation if later
- * steps show that their number is unusual. Members as in struct phase_thread; fetches 0: there were
- * no such batches. */
+/* The batches fetched before the first one that was trained on. If later steps
+ * show that their number is unusual, they were an evaluation, or batches that a resumed job
+ * skipped. Members as in struct phase_thread; fetches 0: there were no such batches. */
 struct phase_first {
 	uint64_t begin_ns, end_ns, loading_ns;
 	uint32_t fetches, quiet;

@@ -60,8 +60,8 @@ void rank_saved(struct rank *r, uint64_t step)
 
 /* Returns the last step in a checkpoint that another thread or process wrote. The state was copied
  * after the writer was created and before it began to write. If both events are in the same step,
- * this is the result. Otherwise it is the step in the file's name, or the step in which the writer
- * was created. *ret_estimated: the result may be wrong. */
+ * that step is returned. Otherwise it is the step in the file's name, or the step in which the
+ * writer was created. *ret_estimated: the result may be wrong. */
 static uint64_t rank_stepped_async_step(const struct rank *r, const struct rank_note *n,
 					const struct checkpoint *k, bool *ret_estimated)
 {

@@ -21,8 +21,8 @@
  * not look like 32 steps), BACKWARDS_AFTER if updates were seen before. */
 #define BACKWARDS_FIRST 33
 #define BACKWARDS_AFTER 128
-/* If updates were seen before: backward passes without an update must also be this many times as
- * many as the mean number per update. */
+/* If updates were seen before: the number of backward passes without an update must also be at
+ * least this many times the mean number of backward passes per update. */
 #define BACKWARDS_EACH 4
 
 static uint64_t step_elect_family_marks(const struct step_finder *sf, enum family f)
@@ -99,9 +99,8 @@ static uint64_t step_elect_cycles_needed(const struct step_finder *sf, enum fami
 	    backwards < 2 * step_elect_family_marks(sf, f))
 		/* it is not known whether the family's marks are steps or micro-batches */
 		each = true;
-	/* If a gradient scaler is used, it skipped the updates that are missing. If it skips all of
-	 * them, the job does not train, so no other family may replace the one that shows
-	 * updates. */
+	/* If updates are missing, the gradient scaler skipped them. Even if it skips all updates,
+	 * no other family may replace the one that shows updates: the job does not train then. */
 	if (after && sf->amps)
 		return UINT64_MAX;
 	/* step_anon.c holds backward passes and makes up to ANON_PASSES marks of them at once, so
@@ -244,7 +243,7 @@ static void step_elect_families_forget(struct step_finder *sf, enum family bette
 	}
 }
 
-/* Excludes all hits until now from the counts of the family's next mark. */
+/* Makes the family's next mark of each thread count only hits from now on. */
 static void step_elect_hits_forget(struct step_finder *sf, enum family f)
 {
 	for (uint32_t i = 0; i < sf->nthreads; i++)

@@ -14,7 +14,7 @@
 #define FED_INPUTS 4
 /* After this many runs of a program it is known whether it updates a state. */
 #define FLOW_RUNS 64
-/* A program is taken to run no longer if none of this many last runs was a run of it. */
+/* A program counts as no longer in use if it is not among the last FLOW_LATELY runs. */
 #define FLOW_LATELY 256
 /* When this many runs are held (at most EXEC_HELD or EXEC_LATER), the program that ends steps is
  * chosen without waiting for further records of inputs. */

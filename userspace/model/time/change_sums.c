@@ -86,8 +86,8 @@ void change_sums_learn_run(struct scale *sc)
 	sc->score = sc->most = 0;
 }
 
-/* Returns the length (ns) above which a group is long: half of the least change above the usual
- * group. */
+/* Returns the step time (ns) above which a group is long: the usual time plus half of the smallest
+ * change that is reported. */
 static double change_sums_limit(const struct scale *sc, const struct level *usual)
 {
 	return usual->median * (1 + change_sums_least(usual, sc->healthy) / 2);

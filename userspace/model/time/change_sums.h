@@ -29,8 +29,8 @@
 #define SUMS_PRECISE_SIZE 0.04
 #define SUMS_PRECISE_NS	  45000000000ull
 
-/* A slowdown found by sums is reported after at least this many groups in doubt. As many are needed
- * to update its mean while it lasts. */
+/* A slowdown found by sums is reported after at least this many groups in doubt. While it lasts,
+ * its mean step is only updated from at least as many groups. */
 #define SUMS_RUN_LEAST 6
 
 /* Factor from the median absolute deviation (MAD) to the standard deviation of a normal
@@ -69,8 +69,8 @@ struct level { /* statistics of some groups */
 
 /* Computes the statistics of the last SUMS_GROUPS of `ever` groups. */
 struct level change_sums_level(const uint64_t *groups, uint64_t ever);
-/* Returns true if the size of a slowdown is known well. error: its standard error; both as shares
- * of the usual step. */
+/* Returns true if the size of a slowdown is known precisely enough to report it. error: standard
+ * error of the size; both are shares of the usual step. */
 bool change_sums_precise(double size, double error);
 /* Adds a sample to the group in progress. Returns true when that completes a group of `samples`
  * samples; *ret_ns is its mean step. */

@@ -211,8 +211,8 @@ void ledger_view(const struct ledger *l, struct ledger_view *ret);
 uint64_t ledger_goodput(const struct ledger *l);
 /* Extends a view to now_ns if nothing was booked since the view. The added time is unsettled. */
 void ledger_view_idle(struct ledger_view *v, const struct excluded *a, uint64_t now_ns);
-/* Writes the types seen, LEDGER_REST first, to ret (room for LEDGER_TYPES). Returns their number.
- */
+/* Writes the types of the custom events so far to ret (room for LEDGER_TYPES), LEDGER_REST first.
+ * Returns their number. */
 uint32_t ledger_types(const struct ledger *l, struct ledger_type *ret);
 /* Returns true while every nanosecond is in exactly one bucket. */
 bool ledger_check(const struct ledger *l);
