@@ -61,9 +61,9 @@ struct feature {
 	bool kernel_has;
 };
 
-/* Raises the soft limit of open files to the hard one: feature tests, and each library with its
- * kinds of probes, take descriptors. Call before all other functions of this header; processes
- * started later inherit the limit. */
+/* Raises the soft limit of open files to the hard limit, because feature tests and every attached
+ * library need descriptors. Call before all other functions of this header; processes started later
+ * inherit the limit. */
 void loader_raise_descriptors(void);
 
 /* Tests each feature by using it, never by the kernel version. Returns the number of features; the
@@ -266,7 +266,7 @@ struct examine_wait {
 struct examine_ran {
 	uint64_t ns;   /* time that the process ran while the thread waited for a CPU */
 	uint32_t pid;  /* 0: no process ran: the CPU was idle */
-	char comm[16]; /* hostile; may lack a NUL */
+	char comm[16]; /* chosen by the process: any bytes; may lack a NUL */
 };
 
 /* Requests to a block device of the machine during an examination */

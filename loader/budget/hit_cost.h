@@ -16,8 +16,9 @@ struct hit_cost {
 	uint32_t return_ns[4];
 };
 
-/* Measures, in about 10 ms of CPU time. The measured probes stay attached until attach_free():
- * detaching one takes longer than measuring, and only this module calls the probed functions. */
+/* Measures the hit cost in about 10 ms of CPU time. The measured probes stay attached until
+ * attach_free(): detaching a probe takes longer than measuring it, and only this module calls the
+ * probed functions. */
 void hit_cost_measure(struct hit_cost *ret, const struct kernel *k, struct attach *at);
 
 #endif

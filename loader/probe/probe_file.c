@@ -21,7 +21,7 @@
 
 /* All rows of the probe files, and the memory that they point to */
 struct probe_table {
-	struct yaml_file *files[FILES_MAX]; /* own all texts to which rows point */
+	struct yaml_file *files[FILES_MAX]; /* the parsed files, which own the texts of the rows */
 	size_t files_count;
 	struct probe_row rows[GP_ROWS_MAX];
 	size_t count, counted, returning;

@@ -147,7 +147,7 @@ static void site_batch_fill(struct batch *b, struct site *sites, size_t n,
 			    const struct probe_table *probes, enum kernel_program program,
 			    enum gp_group group)
 {
-	/* Programs at returns are attached before those at entries, and to the same sites. */
+	/* Return programs are attached to the same sites as entry programs, and before them. */
 	enum kernel_program wanted = program == KERNEL_RETURN ? KERNEL_ENTER : program;
 
 	b->n = 0;

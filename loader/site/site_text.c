@@ -355,8 +355,8 @@ int sites_add_texts(const struct probe_table *probes, const size_t *rows, size_t
 		want[missing].texts = row->texts;
 		of[missing++] = rows[i];
 	}
-	/* Do not search if the file has symbols for some of the functions: it then lacks the
-	 * others. */
+	/* Search only if the file has symbols for none of the functions. A file with symbols for
+	 * some of them does not contain the others. */
 	if (missing && !named && !err)
 		err = site_texts_find(cache_dir, fd, want, missing, offset);
 	for (size_t i = 0; !named && i < missing; i++) {

@@ -42,7 +42,7 @@ int http_auth_open(struct http_auth **ret); /* returns 0, or -errno after loggin
 enum http_auth_answer http_auth_ask(struct http_auth *a, const struct web_config *c,
 				    const char *header, struct http_auth_ask *q);
 /* Queues the request. done() is called when the request is answered: at once if the queue is full
- * and this request is the one to be refused. */
+ * and this request is refused. */
 void http_auth_wait(struct http_auth *a, struct http_auth_ask *q);
 /* Answers BUSY to all waiting requests and to all new ones. done() is not called after this
  * returns. */

@@ -4,7 +4,8 @@
 
 #include "userspace/model/job/carry.h"
 
-/* Maximum number of parents above a rank, such as launchers, that are searched for an interrupt. */
+/* Limit of ancestors of a rank's process (launchers, for example) that are checked for an
+ * interrupt. */
 #define LAUNCHERS	 8
 #define WORKERS_EXAMINED 4 /* workers of a data loader in one examination */
 

@@ -29,7 +29,7 @@ struct sender_env {
 int sender_open_with(struct sender **ret, const struct sender_options *o,
 		     const struct sender_env *env);
 
-#define ROWS_MAX 64 /* limit of the kinds of series with a descriptor */
+#define ROWS_MAX 64 /* limit of metric descriptors, one for each kind of series */
 
 struct descriptor {
 	const struct series_row *row;
@@ -59,7 +59,7 @@ struct sender {
 	bool half_taken;	/* a part of a divided request was written */
 	uint64_t halves_ms;	/* time until which no request is divided, as that did not help */
 	bool quota;		/* the service asked for the delay until next_ms */
-	bool undescribed;	/* it was logged that a descriptor is missing */
+	bool undescribed;	/* it was logged that a metric descriptor is missing */
 	bool keeping;		/* it was logged that points go to disk */
 	bool behind;		/* this set's cumulative points wait for older ones on disk */
 	bool sent;	  /* a set was sent: the last points of series in `tracks` must be saved */

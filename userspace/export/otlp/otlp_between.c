@@ -102,7 +102,7 @@ static void otlp_between_saved_event(struct buffer *b, const struct otlp_tree *t
 	otlp_event_end(b);
 }
 
-/* Adds an event with the number and times of all saves so far that blocked a step. */
+/* Adds an event with the number and times of all checkpoint saves so far that blocked training. */
 static void otlp_between_sync_event(struct buffer *b, struct otlp_process *p,
 				    const struct fact_checkpoint *c)
 {

@@ -61,7 +61,7 @@ void job_work_lose(struct job *j, uint64_t steps, uint64_t goodput_ns, const str
 	w->past_ns[BUCKET_WASTED] += lost_ns;
 	w->lost += steps;
 	w->excluded = fmin(w->excluded,
-			   p ? p->excluded : 0); /* the excluded shares of lost steps are removed */
+			   p ? p->excluded : 0); /* remove the excluded shares of the lost steps */
 }
 
 void job_work_leave(struct job *j, const struct job_member *m, uint64_t now_ns)

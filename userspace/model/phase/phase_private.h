@@ -30,7 +30,7 @@
 #define PHASE_FETCHES 15
 /* limit of kept times between two signs of work, from which the usual time is learned */
 #define PHASE_RUNS 20
-/* The usual time from a program to the next sign of work is known after this many such times. */
+/* number of times from a program to the next sign of work that are needed to know the usual time */
 #define PHASE_ALIKE 4
 
 /* ns; a shorter call of a collective or copy only enqueues work, and does not count as blocked */
@@ -93,7 +93,7 @@ struct burst { /* a checkpoint that a thread writes or reads: one file, or sever
 	char file[GP_PATH_MAX];
 };
 
-struct phase_after {	   /* times of the first such event after a batch; 0: no such event */
+struct phase_after {	   /* times of events after the fetch of a batch; 0: no such event */
 	uint64_t range_ns; /* start of the first named range of the job */
 	uint64_t save_ns;  /* start of the first checkpoint */
 };
@@ -160,9 +160,9 @@ struct phase_finder {
 	/* index of the thread of the last signal, which is tried first */
 	uint32_t last;
 	bool trained;		    /* some thread ran a backward pass or an update */
-	bool files;		    /* files are watched */
+	bool files;		    /* file system probes are attached */
 	uint32_t bursts;	    /* number of checkpoints being written or read */
-	uint32_t seen;		    /* bit per mark_kind that ever occurred */
+	uint32_t seen;		    /* one bit for each mark_kind that has occurred */
 	struct phase_break *breaks; /* at most PHASE_BREAKS */
 	uint32_t nbreaks, breaks_cap;
 	/* first error since the last call of a function that returns an error */
@@ -188,7 +188,7 @@ struct phase_split { /* state while a step is divided into phases, mark by mark 
 	bool forward, backward;
 };
 
-/* Files that are less than this (ns) apart belong to one checkpoint. */
+/* Files that are written or read less than this (ns) apart belong to one checkpoint. */
 #define BURST_NS 1000000000ull
 
 /* Returns mark i of the ring; cap must not be 0. */

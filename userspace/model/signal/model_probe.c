@@ -138,7 +138,7 @@ static void model_attach_make_room(struct model_probes *ps)
 	}
 }
 
-/* Collects which roles have missing probes at any site. It is not known which process uses which
+/* Collects the roles that lack a probe at any site. It is not known which process uses which
  * library, so a missing probe counts for all processes. */
 static void model_probe_unseen_update(struct model_probes *ps)
 {

@@ -29,7 +29,7 @@ enum doubt {
 	DOUBT_PERIOD,
 	DOUBT_ORDER,	/* updates have no fixed order */
 	DOUBT_IDENTITY, /* optimizers of one class cannot be distinguished */
-	DOUBT_STRAYS,	/* updates that are not counted occur between those that are */
+	DOUBT_STRAYS,	/* uncounted updates occur between the counted ones */
 	DOUBT_BATCHES,	/* micro-batches look like steps */
 };
 

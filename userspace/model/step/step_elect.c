@@ -103,8 +103,8 @@ static uint64_t step_elect_cycles_needed(const struct step_finder *sf, enum fami
 	 * no other family may replace the one that shows updates: the job does not train then. */
 	if (after && sf->amps)
 		return UINT64_MAX;
-	/* step_anon.c holds backward passes and makes up to ANON_PASSES marks of them at once, so
-	 * this many marks prove nothing. */
+	/* step_anon.c collects up to ANON_PASSES backward passes and makes marks of them at once,
+	 * so ANON_PASSES marks may come from a single moment and prove nothing. */
 	if (f == FAMILY_ANON && sf->elected == FAMILY_UPDATE_OP)
 		return ANON_PASSES + CYCLES_AFTER;
 	if (each)
@@ -127,7 +127,8 @@ static bool step_elect_family_ready(const struct step_finder *sf, enum family f,
 	case FAMILY_ZERO_GRAD:
 	case FAMILY_ANON:
 		break;
-	/* Unnamed ranges are preferred to the reducer, because they show the end of an update. */
+	/* Unnamed ranges are preferred to DDP's reducer, because ranges show the end of an update.
+	 */
 	case FAMILY_REDUCER:
 		if (anon_backwards(sf) || step_elect_updates_rarer(sf))
 			return false;

@@ -97,7 +97,8 @@ int deviation_add(struct deviation *d, uint64_t step_ns)
 	return 0;
 }
 
-/* Returns a quantile of all times, also of those no longer in d->last: the middle of its class. */
+/* Returns a quantile of all times, including those that are no longer in d->last. The result is the
+ * middle of a class of the histogram. */
 static uint64_t deviation_class_quantile(const struct deviation *d, unsigned percent)
 {
 	/* the time with this rank is the quantile; ranks count from 1 */

@@ -136,7 +136,7 @@ static inline uint64_t ledger_elapsed(const struct ledger_view *l)
 const char *ledger_part(const struct ledger_view *l, const struct type_names *names, uint32_t i,
 			char out[LEDGER_NAME_MAX], uint64_t *ret_ns);
 
-/* Most intervals that are kept pending, after the last settled instant. */
+/* Limit of intervals after the last settled instant that are kept until they are settled. */
 #define LEDGER_PENDING 1024
 
 /* A span of time that ledger_trace() reports: settled now, or moved to another bucket later. */
