@@ -168,8 +168,8 @@ const char *loader_attach_text(const struct gp_attach *a);
 /* Sets the function that receives the states of probes. */
 void loader_on_attach(struct loader *l, loader_attach_fn *fn, void *ctx);
 
-/* Reports what was counted since the last call: hits of hot rows, hits that were not sent because a
- * limit per second was exceeded (slot GP_SLOT_NONE), and losses. */
+/* Reports what was counted since the last call: hits of rows that are only counted (hot rows), hits
+ * that were not sent because a limit per second was exceeded (slot GP_SLOT_NONE), and losses. */
 typedef void loader_count_fn(void *ctx, pid_t pid, uint32_t probe, const struct gp_counter *c);
 typedef void loader_loss_fn(void *ctx, enum gp_loss_cause cause, uint64_t count, uint64_t total);
 int loader_sample(struct loader *l, loader_count_fn *count, loader_loss_fn *loss, void *ctx);

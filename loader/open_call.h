@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open_call.h - reads calls that were entered and have not returned from the map of the kernel
- * side. */
+/* open_call.h - reads from a map of the kernel side which calls were entered and have not returned
+ * yet. */
 #ifndef LOADER_OPEN_CALL_H
 #define LOADER_OPEN_CALL_H
 

@@ -41,7 +41,7 @@ void user_forget(struct users *us, pid_t pid);
 /* Makes a process that maps the library one of its users. Logs a process that has too many
  * libraries. */
 void library_enter(struct libraries *ls, struct library *lib, pid_t pid);
-/* Notes the time from which the library has no user, if it has none. */
+/* If the library has no user, records the time from which it has none. */
 void library_idle(struct libraries *ls, struct library *lib);
 
 #endif

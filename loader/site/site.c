@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* site.c - where the function of each probe row is in each library, and its links to the kernel. */
+/* site.c - finds the functions of probe rows in a library, and attaches probes to them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

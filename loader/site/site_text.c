@@ -29,7 +29,7 @@
 #define TEXT_BYTES    96 /* limit of bytes of a text, with its terminator */
 #define CHUNK_BYTES   (1u << 20)
 #define OVERLAP	      128
-#define ADDRESSES_MAX 256  /* limit of addresses at which texts are in the file */
+#define ADDRESSES_MAX 256  /* limit of addresses in the file at which texts are found */
 #define LOADS_MAX     4096 /* limit of instructions that load such an address */
 #define LEA_BYTES     7
 /* Limit of the time of one search, less than the 8 s that a reader process may take. If the file is

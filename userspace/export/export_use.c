@@ -131,7 +131,7 @@ int export_clash(char *const *specs, int count)
 		file = export_use_place(specs[i], place);
 		for (int k = 0; k < i; k++) {
 			export_use_place(specs[k], other);
-			/* Several exports to /dev/null do not disturb each other. */
+			/* Several exports may write to /dev/null. */
 			if (strcmp(place, other) != 0 || !strcmp(place, ":/dev/null"))
 				continue;
 			export_use_log_clash(specs[k], specs[i], file);

@@ -64,7 +64,7 @@ int process_permitted(const char *root, pid_t pid)
 	if (fd >= 0)
 		close(fd);
 	if (fd != -EACCES)
-		return 0; /* if the process has ended, a later step reports it */
+		return 0; /* if the process has ended, a later check reports this */
 	log_error("process %d: cannot read which libraries it maps: CAP_SYS_PTRACE missing; %s",
 		  pid,
 		  geteuid() ? "run as root (sudo gp-bpf ...)"

@@ -8,7 +8,7 @@
 
 #define CACHED_DEPTH 3 /* limit of protocol buffer messages that are nested around a module */
 
-static const char attribute[] = "num_replicas"; /* compared including its NUL */
+static const char attribute[] = "num_replicas"; /* compared with its terminating NUL */
 
 static bool program_name_letter_ok(char c)
 {

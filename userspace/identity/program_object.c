@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* Limit of bytes of an object in which a pointer to the next object is searched; the first match is
- * used. */
+/* Limit of bytes of an object that are searched for a pointer to the next object; the first match
+ * is used. */
 #define WINDOW 4096
 /* Limit of bytes that are searched of a program's handle, a structure of the runtime's upper layer
  * that points to the first object. */

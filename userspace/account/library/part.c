@@ -283,7 +283,7 @@ done:
 #define TYPE_ERROR    "TypeError"
 #define NULL_DURATION "float() argument must be a string or a real number, not 'NoneType'"
 
-/* Badputs that have a percentage even if their time is 0. */
+/* Kinds of badput whose percentage is written even if their time is 0. */
 #define ALWAYS                                                                                     \
 	((1u << BADPUT_INIT) | (1u << BADPUT_PREP) | (1u << BADPUT_STARTUP) |                      \
 	 (1u << BADPUT_LOAD_SYNC) | (1u << BADPUT_LOAD_ASYNC) | (1u << BADPUT_SAVE) |              \

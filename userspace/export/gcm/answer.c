@@ -198,7 +198,7 @@ static double answer_number(const cJSON *o, const char *key)
 {
 	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
 
-	if (cJSON_IsString(v)) /* JSON has 64-bit integers as strings */
+	if (cJSON_IsString(v)) /* the service writes 64-bit integers as strings */
 		return strtod(v->valuestring, NULL);
 	return cJSON_IsNumber(v) ? v->valuedouble : 0;
 }

@@ -67,7 +67,7 @@ struct sender {
 	uint64_t kept_ms; /* last time that queueing on disk was logged; 0: never */
 	/* time of each cause's last log line, plus 1; 0: never */
 	uint64_t logged_ms[SENDER_DROP_COUNT];
-	struct disk_queue_lost lost; /* losses of the queue on disk that are in stats already */
+	struct disk_queue_lost lost; /* losses of the queue on disk that `stats` already includes */
 };
 
 /* ---- sender_request.c ------------------------------------------------------------------------ */

@@ -29,7 +29,8 @@ static bool otlp_between_held_already(struct otlp_process *p, const struct otlp_
 	return false;
 }
 
-/* Holds the span in t->text until it is known whether it lies in the first loop. */
+/* Keeps the span in t->text back until it is known whether the span lies in the first training
+ * loop. */
 static void otlp_between_hold(struct otlp_tree *t, struct otlp_process *p, struct otlp_held *h)
 {
 	if (t->repeated || !p->dated || t->text.failed) {

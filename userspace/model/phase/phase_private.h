@@ -23,7 +23,7 @@
 /* Marks kept until the step that contains them is finished. A further one replaces the oldest. */
 #define PHASE_MARKS	8192
 #define PHASE_MARKS_MIN 128
-/* Before a blocking mark is added, this many last marks are checked for lying within it. */
+/* number of last marks that are checked when a blocking mark is added: they may lie within it */
 #define PHASE_INNER 16
 /* limit of kept values of `usual`, from which the usual number of batches between two signs of
  * training is learned */
@@ -49,7 +49,8 @@ enum mark_kind {
 	MARK_COPY,
 	MARK_COPY_OUT, /* copy to the host */
 	MARK_COMPILE,
-	/* Was a blocking mark, but lies within a later one that contains its time. */
+	/* A blocking mark that lies within a later blocking mark, which already contains its time.
+	 */
 	MARK_INNER,
 	MARK_KINDS
 };
@@ -206,7 +207,8 @@ bool phase_thread_trains(const struct phase_finder *pf, const struct phase_threa
 void phase_break_add(struct phase_finder *pf, const struct span *s, bool estimated);
 
 /* phase_checkpoint.c */
-/* Takes a call of a writer or reader, which adds a file to checkpoint b (t->save or t->restore). */
+/* Handles a call that writes or reads a file: adds the file to checkpoint b (t->save or
+ * t->restore). */
 void phase_burst(struct phase_finder *pf, struct phase_thread *t, struct burst *b,
 		 const struct signal *s);
 /* Ends checkpoint b and reports it as a span. closed: its end was seen. */
@@ -218,7 +220,7 @@ void phase_save_over(struct phase_finder *pf, struct phase_thread *t);
  * that called the function that saves. */
 struct phase_thread *phase_save_thread(struct phase_finder *pf, struct phase_thread *t);
 void phase_feed_save(struct phase_finder *pf, struct phase_thread *t, const struct signal *s);
-/* Takes a run of a program on the thread. */
+/* Handles a run of a compiled program on the thread. */
 void phase_run(struct phase_finder *pf, struct phase_thread *t, const struct signal *s);
 /* Handles a sign of work of the thread after an update. If the thread had called a function that
  * saves asynchronously, that call has returned. */

@@ -29,8 +29,8 @@ struct program_config {
 	/* accelerators of a rank; 0: one if the process uses an accelerator runtime */
 	uint32_t accelerators;
 	char accelerator[32]; /* name of the accelerator */
-	/* Labels of runs whose speed may be compared, and of runs that form one training; "": none.
-	 */
+	/* perf_tag: label of runs whose speed may be compared; session_tag: label of runs that form
+	 * one training; "": none */
 	char perf_tag[PROGRAM_TAG_MAX], session_tag[PROGRAM_TAG_MAX];
 };
 
