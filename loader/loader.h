@@ -113,9 +113,9 @@ int loader_relink(struct loader *l);
  * kernel side stops sending; this call makes it resume, and sets *ret_from_ns to when it had
  * stopped, else to 0. */
 void loader_heartbeat(struct loader *l, uint64_t *ret_from_ns);
-/* Removes every pin, link and map left by instances with durable state. ask decides about each
- * folder. state_dir: its state directory, "": unknown; user: pid of a process that uses it, 0:
- * none. Returns the number of folders removed, or -errno. */
+/* Removes every pin, link and map left by instances with durable state. ask decides whether a
+ * folder is removed; state_dir: the state directory of its instance, "": unknown; user: pid of a
+ * process that uses the folder, 0: none. Returns the number of folders removed, or -errno. */
 typedef bool loader_detach_fn(void *ctx, const char *folder, const char *state_dir, uint32_t user);
 int loader_detach(loader_detach_fn *ask, void *ctx);
 

@@ -31,11 +31,12 @@ struct nccl_ras_address {
  * set. Returns false if it is none of these: names are not looked up. */
 bool nccl_ras_address(const char *text, struct nccl_ras_address *ret);
 
-/* Finds in a reply which ranks do not answer, and which have launched fewer collectives than others
- * of their communicator. Writes it to out as one clause of numbers, names of collectives and host
- * addresses, without other text of the reply. pid: the process that was asked, in its own pid
- * namespace; of JSON only communicators with that process count. Returns false, and "", if the
- * reply says no such thing. A reply that is cut off counts up to there. */
+/* Finds in a reply which ranks do not answer, and which ranks have launched fewer collectives than
+ * others of their communicator. Writes this to out as a short text of numbers, names of collectives
+ * and host addresses, without other text of the reply. pid: pid of the process that was asked, in
+ * its own pid namespace; in a JSON reply, only communicators with this process are read. Returns
+ * false, and "" in out, if there are no such ranks. If the reply is cut off, the part before the
+ * cut is used. */
 bool nccl_ras_read(const char *reply, size_t len, uint32_t pid, char *out, size_t cap);
 
 #endif

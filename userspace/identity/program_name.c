@@ -207,9 +207,9 @@ static bool program_name_module(struct program_name *n, struct piece module)
 	       name_take(n, name.at, (size_t)name.left, true);
 }
 
-/* Searches the module in an ExecutableAndOptionsProto, which contains the compiler's output, which
- * contains an HloModuleProtoWithConfig, which contains the module. Each is the first field of the
- * message that contains it. */
+/* Finds the module in an ExecutableAndOptionsProto: the first field of that message is the
+ * compiler's output, whose first field is an HloModuleProtoWithConfig, whose first field is the
+ * module. */
 void program_name_cached(struct program_name *n, const char *code, size_t len, uint64_t bytes)
 {
 	struct piece p = {code, code + len, bytes};

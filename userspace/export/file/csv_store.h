@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* csv_store.h - writes the history of a job as tables (RFC 4180): minutes.csv (one row for each
  * minute of each rank and run; the store has no single steps), checkpoints.csv, disruptions.csv.
- * Times are RFC 3339 in UTC, durations are in ns. Times that the user excluded are in the tables.
+ * Times are RFC 3339 in UTC, durations are in ns. The tables include time that the user excluded.
  */
 #ifndef EXPORT_CSV_STORE_H
 #define EXPORT_CSV_STORE_H

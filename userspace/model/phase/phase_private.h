@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* phase_private.h - internals of the phase*.c files; other files use phase.h.
  *
- *   phase.c             signals to spans
+ *   phase.c             turns signals into spans
  *   phase_thread.c      the table of threads
- *   phase_checkpoint.c  files and markers to checkpoints
- *   phase_file.c        files from the file system probes
- *   phase_step.c        spans within steps, and what a step waited for
- *   phase_save.c        state as bytes */
+ *   phase_checkpoint.c  finds checkpoints from files and markers
+ *   phase_file.c        handles records of the file system probes
+ *   phase_step.c        divides steps into phases, and finds what they waited for
+ *   phase_save.c        saves and restores the state */
 #ifndef MODEL_PHASE_PRIVATE_H
 #define MODEL_PHASE_PRIVATE_H
 
