@@ -161,9 +161,18 @@ static void test_facts_that_are_events(void **state)
 
 /* ---- the queue ------------------------------------------------------------------------------- */
 
+static int put_over(struct hook_queue *q, uint64_t at_ns, int event, const char *job,
+		    const char *line, bool over)
+{
+	struct hook_item item = {.event = event, .line = (char *)line, .len = strlen(line)};
+
+	snprintf(item.job, sizeof(item.job), "%s", job);
+	return hook_queue_put(q, at_ns, &item, over);
+}
+
 static int put(struct hook_queue *q, uint64_t at_ns, int event, const char *job, const char *line)
 {
-	return hook_queue_put(q, at_ns, event, job, false, line, strlen(line));
+	return put_over(q, at_ns, event, job, line, false);
 }
 
 static void taken(struct hook_queue *q, uint64_t at_ns, const char *line, uint64_t suppressed)
@@ -196,7 +205,7 @@ static void test_one_a_minute_and_the_last_word_is_told(void **state)
 	/* Another event, another job, the end of it: each for itself. */
 	put(&q, 161 * S, 2, "a", "event");
 	put(&q, 161 * S, 1, "b", "job");
-	hook_queue_put(&q, 161 * S, 1, "a", true, "over", 4);
+	put_over(&q, 161 * S, 1, "a", "over", true);
 	taken(&q, 161 * S, "event", 0);
 	taken(&q, 161 * S, "job", 0);
 	taken(&q, 161 * S, "over", 0);
@@ -278,6 +287,7 @@ static void test_a_program_that_others_can_change_is_refused(void **state)
 /* ---- commands -------------------------------------------------------------------------------- */
 
 static uint64_t limit_ns = HOOK_LIMIT_NS;
+static const char *why_set = "", *at_set = ""; /* of the event */
 
 static enum hook_end shell(const char *script, _Atomic uint64_t *closed_ns, int wake_fd, char *why)
 {
@@ -289,6 +299,8 @@ static enum hook_end shell(const char *script, _Atomic uint64_t *closed_ns, int 
 		.words = words,
 		.event = "hang",
 		.job = "a\njob",
+		.why = why_set,
+		.at = at_set,
 		.body = body,
 		.len = sizeof(body) - 1,
 		.user = &user,
@@ -314,6 +326,15 @@ static void test_a_command_gets_little(void **state)
 		shell("echo $GP_BPF_EVENT $GP_BPF_JOB $(pwd) $(env | wc -l) $HOME", &open, -1, why),
 		HOOK_DONE);
 	assert_string_equal(why, "hang a?job / 5"); /* and PWD, which is the shell's own */
+	why_set = "input";
+	at_set = "fetch (a\nb.py:31)";
+	assert_int_equal(shell("echo $(env | wc -l) $GP_BPF_WHY: $GP_BPF_LINE", &open, -1, why),
+			 HOOK_DONE);
+	assert_string_equal(why, "7 input: fetch (a?b.py:31)");
+	at_set = "";
+	assert_int_equal(shell("echo $(env | wc -l) $GP_BPF_WHY", &open, -1, why), HOOK_DONE);
+	assert_string_equal(why, "6 input");
+	why_set = "";
 	assert_int_equal(shell("echo $(ls /proc/self/fd)", &open, -1, why), HOOK_DONE);
 	assert_string_equal(why, "0 1 2 3"); /* the last is the folder's that is listed */
 	syscall(SYS_rt_sigaction, 32, ignored, NULL, _NSIG / 8);

@@ -16,7 +16,7 @@
 #include "userspace/export/exporter.h"
 
 static char folder[] = "/tmp/gp-hooks-XXXXXX";
-static char note[64], stuck[64], noted[64];
+static char note[64], note_variables[64], stuck[64], noted[64];
 
 static void script(char *path, size_t len, const char *name, const char *lines)
 {
@@ -42,6 +42,9 @@ static int setup(void **state)
 	assert_int_equal(chmod(noted, 0666), 0);
 	snprintf(lines, sizeof(lines), "cat >>%s", noted);
 	script(note, sizeof(note), "note", lines);
+	snprintf(lines, sizeof(lines),
+		 "{ cat; echo \"$GP_BPF_EVENT/$GP_BPF_WHY/$GP_BPF_LINE\"; } >>%s", noted);
+	script(note_variables, sizeof(note_variables), "note_variables", lines);
 	script(stuck, sizeof(stuck), "stuck", "trap '' TERM\nsleep 1000\nsleep 1000");
 	return 0;
 }
@@ -50,6 +53,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	unlink(note);
+	unlink(note_variables);
 	unlink(stuck);
 	unlink(noted);
 	return rmdir(folder);
@@ -194,6 +198,53 @@ static void test_what_is_wrong_opens_nothing(void **state)
 	assert_int_equal(export_hooks.open(&hs, NULL, &opt), -EINVAL);
 }
 
+/* A hook on a slowdown or a hang gets the reason, all causes with their shares, and the line. */
+static void test_a_hook_gets_the_causes(void **state)
+{
+	struct time_causes causes = {.lost_ns = 1000, .line = "train.py:31 in step()"};
+	struct fact_health health = {.kind = "fail_slow",
+				     .why = "own_code",
+				     .phase = "",
+				     .evidence = "",
+				     .line = causes.line,
+				     .ratio = 2,
+				     .causes = &causes};
+	const struct fact f = {
+		.type = FACT_HEALTH, .number = 1, .pid = 1, .job = "a", .health = &health};
+	char one[96], text[4000] = "", *hooks[] = {one};
+	struct export_view v;
+	void *hs;
+	FILE *file;
+
+	(void)state;
+	causes.ns[TIME_CAUSE_own_code] = 750;
+	causes.ns[TIME_CAUSE_disk] = 250;
+	assert_int_equal(truncate(noted, 0), 0);
+	snprintf(one, sizeof(one), "fail_slow,hang=%s", note_variables);
+	hs = opened(hooks, 1);
+	export_hooks.fact(hs, &f);
+	until_sent(hs, 1, &v);
+	health = (struct fact_health){.kind = "hang",
+				      .why = "input",
+				      .phase = "",
+				      .evidence = "",
+				      .line = "fetch (data.py:7)"};
+	export_hooks.fact(hs, &f);
+	until_sent(hs, 2, &v);
+	assert_int_equal(export_hooks.close(hs), 0);
+	file = fopen(noted, "r");
+	assert_non_null(file);
+	assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
+	fclose(file);
+	assert_non_null(strstr(
+		text,
+		"{\"cause\":\"own_code\",\"ns\":750,\"share\":0.75,\"line\":\"train.py:31 in step()\"}"));
+	assert_non_null(strstr(text, "{\"cause\":\"disk\",\"ns\":250,\"share\":0.25}"));
+	assert_non_null(strstr(text, "fail_slow/own_code/train.py:31 in step()\n"));
+	assert_non_null(strstr(text, "\"line\":\"fetch (data.py:7)\""));
+	assert_non_null(strstr(text, "hang/input/fetch (data.py:7)\n"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -201,6 +252,7 @@ int main(void)
 		cmocka_unit_test(test_the_last_word_is_told_at_the_end),
 		cmocka_unit_test(test_what_fails_is_counted),
 		cmocka_unit_test(test_what_is_wrong_opens_nothing),
+		cmocka_unit_test(test_a_hook_gets_the_causes),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -224,6 +224,8 @@ static void line_health(struct buffer *out, const struct fact_health *h)
 	json_string(out, "why", h->why);
 	json_known(out, "phase", h->phase);
 	json_known(out, "evidence", h->evidence);
+	if (h->line && *h->line)
+		json_string(out, "line", h->line);
 	if (h->name) {
 		json_string(out, "name", h->name);
 		json_int(out, "code", h->code);

@@ -316,19 +316,37 @@ static enum hook_end hook_run_and_wait(const struct hook_command *c, const struc
 	return hook_command_judge(&r, c->limit_ns, ended, status, why);
 }
 
+/* Writes "NAME=value" to out and returns it. prefix: "NAME=". The value is escaped. */
+static char *hook_command_variable(char out[NAME_ROOM], const char *prefix, const char *value)
+{
+	size_t at = strlen(prefix);
+
+	memcpy(out, prefix, at);
+	log_escape(out + at, NAME_ROOM - at, value, strlen(value));
+	return out;
+}
+
 enum hook_end hook_command_run(const struct hook_command *c, char why[HOOK_WHY_MAX])
 {
-	char event[NAME_ROOM], job[NAME_ROOM], name[NAME_ROOM - sizeof("GP_BPF_JOB=")];
-	char *const environment[] = {
-		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8",
-		event, job, NULL};
+	char event[NAME_ROOM], job[NAME_ROOM], why_text[NAME_ROOM], at[NAME_ROOM];
+	char *environment[] = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+			       "LANG=C.UTF-8",
+			       event,
+			       job,
+			       NULL,
+			       NULL,
+			       NULL};
+	size_t n = 4; /* variables that are always set */
 	struct start s = {.c = c, .environment = environment};
 	enum hook_end end = HOOK_FAILED;
 	int pipe[2];
 
-	snprintf(event, sizeof(event), "GP_BPF_EVENT=%s", c->event);
-	log_escape(name, sizeof(name), c->job, strlen(c->job));
-	snprintf(job, sizeof(job), "GP_BPF_JOB=%s", name);
+	hook_command_variable(event, "GP_BPF_EVENT=", c->event);
+	hook_command_variable(job, "GP_BPF_JOB=", c->job);
+	if (*c->why)
+		environment[n++] = hook_command_variable(why_text, "GP_BPF_WHY=", c->why);
+	if (*c->at)
+		environment[n++] = hook_command_variable(at, "GP_BPF_LINE=", c->at);
 	s.body = hook_command_body_file(c->body, c->len);
 	if (s.body < 0 || pipe2(pipe, O_CLOEXEC)) {
 		snprintf(why, HOOK_WHY_MAX, "cannot be started: %s", strerror(errno));

@@ -35,7 +35,8 @@ struct hook_command {
 	const char *path;
 	char *const *words;
 	const char *event, *job;
-	const char *body; /* text for the command's standard input */
+	const char *why, *at; /* as in struct hook_item (hook_queue.h); "": not set */
+	const char *body;     /* text for the command's standard input */
 	size_t len;
 	const struct hook_user *user;
 	uint64_t limit_ns; /* time after which the command gets SIGTERM */

@@ -34,35 +34,33 @@ static struct hook_slot *queue_slot_of(struct hook_queue *q, uint64_t key, uint6
 	return unused;
 }
 
-int hook_queue_put(struct hook_queue *q, uint64_t now_ns, int event, const char *job, bool over,
-		   const char *line, size_t len)
+int hook_queue_put(struct hook_queue *q, uint64_t now_ns, const struct hook_item *item, bool over)
 {
-	struct hook_slot *s = queue_slot_of(q, queue_key_of(event, job, over), now_ns);
+	struct hook_slot *s = queue_slot_of(q, queue_key_of(item->event, item->job, over), now_ns);
+	uint64_t suppressed = 0;
 	char *copy;
 
 	if (!s) {
 		q->full++;
 		return -ENOSPC;
 	}
-	copy = malloc(len + 1);
+	copy = malloc(item->len + 1);
 	if (!copy) {
 		q->full++;
 		return -ENOMEM;
 	}
-	memcpy(copy, line, len);
-	copy[len] = '\0';
+	memcpy(copy, item->line, item->len);
+	copy[item->len] = '\0';
 	if (s->item.line) {
-		s->item.suppressed++;
+		suppressed = s->item.suppressed + 1;
 		q->superseded++;
 		free(s->item.line);
 	} else {
-		s->item.suppressed = 0;
 		q->waiting++;
 	}
-	s->item.event = event;
+	s->item = *item;
 	s->item.line = copy;
-	s->item.len = len;
-	snprintf(s->item.job, sizeof(s->item.job), "%s", job);
+	s->item.suppressed = suppressed;
 	s->number = ++q->puts;
 	return 0;
 }

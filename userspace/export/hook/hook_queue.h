@@ -13,15 +13,18 @@
 #include "bpf/gp_abi.h"
 
 /* least time between two messages of a key, so that a pager does not ring more often */
-#define HOOK_PAUSE_NS 60000000000ull
-#define HOOK_QUEUE    64 /* keys at a time */
+#define HOOK_PAUSE_NS	  60000000000ull
+#define HOOK_QUEUE	  64 /* keys at a time */
+#define HOOK_WHY_NAME_MAX 32
 
 struct hook_item {
-	int event;  /* enum hook_event, as passed to hook_queue_put() */
-	char *line; /* owned; NULL: no message waits */
+	int event;  /* enum hook_event */
+	char *line; /* message; owned by the queue or the taker; NULL: no message waits */
 	size_t len; /* bytes of line */
 	char job[GP_JOB_MAX];
-	uint64_t suppressed; /* messages of this key replaced since the last one was sent */
+	char why[HOOK_WHY_NAME_MAX]; /* reason of a health event: fact_health.why; "": none */
+	char at[GP_STACK_MAX];	     /* where it is in Python: fact_health.line; "": unknown */
+	uint64_t suppressed;	     /* messages of this key replaced since the last one was sent */
 };
 
 struct hook_slot {
@@ -39,9 +42,9 @@ struct hook_queue { /* zeroed: empty */
 	uint64_t superseded, full;
 };
 
-/* Copies the message. Returns 0, -ENOMEM, or -ENOSPC (counted in full). */
-int hook_queue_put(struct hook_queue *q, uint64_t now_ns, int event, const char *job, bool over,
-		   const char *line, size_t len);
+/* Copies the message, which the caller keeps. over: the event has ended, which has a key of its
+ * own. Returns 0, -ENOMEM, or -ENOSPC (counted in full). */
+int hook_queue_put(struct hook_queue *q, uint64_t now_ns, const struct hook_item *item, bool over);
 /* Returns the time at which the next message may be sent; UINT64_MAX: no message waits. */
 uint64_t hook_queue_due(const struct hook_queue *q);
 /* Takes the oldest message that may be sent now (all: the oldest message). Returns false when there

@@ -77,6 +77,8 @@ static enum hook_end hooks_run_command(struct hook_thread *t, const struct hook_
 		.words = t->hook.words,
 		.event = hook_event_name[item->event],
 		.job = item->job,
+		.why = item->why,
+		.at = item->at,
 		.body = body->data,
 		.len = body->len,
 		.user = &t->hooks->user,
@@ -295,7 +297,7 @@ static int hooks_open(void **ret_state, const char *arg, const struct export_opt
 static void hooks_fact(void *state, const struct fact *f)
 {
 	enum hook_event event = f->repeated ? HOOK_EVENTS : hook_event_of(f);
-	const char *job = f->job ? f->job : "";
+	struct hook_item item = {.event = event};
 	struct hooks *hs = state;
 	uint64_t now_ns;
 	bool over;
@@ -308,14 +310,20 @@ static void hooks_fact(void *state, const struct fact *f)
 	json_line(&hs->line, f, NULL);
 	if (hs->line.failed || hs->line.len < 2)
 		return;
-	hs->line.len -= 2; /* "}\n" */
+	item.line = hs->line.data;
+	item.len = hs->line.len - 2; /* without "}\n" */
+	snprintf(item.job, sizeof(item.job), "%s", f->job ? f->job : "");
+	if (f->type == FACT_HEALTH) {
+		snprintf(item.why, sizeof(item.why), "%s", f->health->why);
+		snprintf(item.at, sizeof(item.at), "%s", f->health->line ? f->health->line : "");
+	}
 	for (int i = 0; i < hs->count; i++) {
 		struct hook_thread *t = &hs->thread[i];
 
 		if (!(t->hook.events & 1u << event))
 			continue;
 		worker_lock(&t->worker);
-		hook_queue_put(&t->queue, now_ns, event, job, over, hs->line.data, hs->line.len);
+		hook_queue_put(&t->queue, now_ns, &item, over);
 		worker_wake(&t->worker);
 		worker_unlock(&t->worker);
 	}

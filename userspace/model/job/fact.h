@@ -76,6 +76,11 @@ struct fact_health {
 	const char *why;      /* reason: one of GP_WHYS, for a slowdown one of TIME_CAUSES */
 	const char *phase;    /* last activity, such as "data" or "forward", or "" */
 	const char *evidence; /* for people; escaped */
+	/* Of a slowdown, the line of Python of its main cause (time_causes_line()): "train.py:31 in
+	 * step()". Of a hang that is not over, the Python stack of the thread that trained last,
+	 * innermost call first: "wait (threading.py:622) < fetch (data.py:31)". NULL or "":
+	 * unknown. */
+	const char *line;
 	/* The fields up to `causes` are set for a slowdown only; otherwise ratio is 0. */
 	uint32_t loop;
 	double ratio;	 /* step time after the onset, divided by the step time before */

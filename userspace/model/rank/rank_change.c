@@ -204,6 +204,7 @@ static void change_report(struct rank *r, const struct rank_slow *slow, uint32_t
 		.causes = &slow->causes,
 		.examination = examined,
 		.why = time_cause_name[cause],
+		.line = time_causes_line(&slow->causes, cause),
 		.onset_ns = v->onset_ns,
 		.onset_step = v->onset_step,
 		.end_ns = v->end_ns,

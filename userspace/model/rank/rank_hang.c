@@ -220,6 +220,12 @@ static const char *hang_phase(const struct rank_hang *h)
 	}
 }
 
+/* Returns the Python stack if it was read a short time ago, or else NULL. */
+static const char *hang_stack(const struct rank_hang *h, uint64_t now_ns)
+{
+	return h->stack_ns && now_ns - h->stack_ns < STACK_FRESH_NS ? h->stack : NULL;
+}
+
 static void hang_evidence(const struct rank *r, uint64_t now_ns, char *out, size_t len)
 {
 	const struct rank_hang *h = &r->hang;
@@ -243,8 +249,8 @@ static void hang_evidence(const struct rank *r, uint64_t now_ns, char *out, size
 	if (rank_hang_is_fresh(&h->call, now_ns) && (size_t)at < len)
 		at += snprintf(out + at, len - (size_t)at, "thread %u has not returned from %s; ",
 			       h->call.tid, h->call.where);
-	if (h->stack_ns && now_ns - h->stack_ns < STACK_FRESH_NS && (size_t)at < len)
-		at += snprintf(out + at, len - (size_t)at, "Python: %s; ", h->stack);
+	if (hang_stack(h, now_ns) && (size_t)at < len)
+		at += snprintf(out + at, len - (size_t)at, "Python: %s; ", hang_stack(h, now_ns));
 	if (rank_hang_is_fresh(&h->sample, now_ns) && (size_t)at < len)
 		at += snprintf(out + at, len - (size_t)at, "thread %u %s%s%s%s; ", h->sample.tid,
 			       h->sample.where, *h->sample.wchan ? " (" : "", h->sample.wchan,
@@ -357,6 +363,7 @@ static void hang_report(struct rank *r, uint64_t now_ns, bool over)
 		.why = hang_why_name[v->why],
 		.phase = v->phase,
 		.evidence = v->evidence,
+		.line = over ? NULL : hang_stack(&r->hang, now_ns),
 		.examination = rank_examination(r, v->onset_ns, now_ns),
 	};
 	struct fact f = {.type = FACT_HEALTH, .health = &health};
