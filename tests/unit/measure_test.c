@@ -122,6 +122,8 @@ static void make_busy_job(void)
 	r->straggle.count = 1;
 	r->cause_ns[TIME_CAUSE_cpu_contention] = 3000000000;
 	r->cause_ns[TIME_CAUSE_unknown] = 1000000;
+	r->long_steps = (struct long_steps_view){
+		.count = 1, .lost_ns = 5000000, .ns = {[TIME_CAUSE_disk] = 5000000}};
 	snprintf(r->straggle.phase, sizeof(r->straggle.phase), "data");
 	r = rank(j, 90, 1); /* the process before it */
 	r->alive = false;
