@@ -123,11 +123,28 @@ e2e_chain() { # "names": one after the other
 	done
 }
 
-# Chains of test files side by side, as many as there are CPUs; each file is told some time after its end.
+# Whether another chain may start: as many run as there are CPUs, not counting that of PATIENT.
+e2e_room() { # process id of PATIENT's chain, or ""
+	local running
+	running=$(jobs -rp | wc -l)
+	[ -z "$1" ] || ! kill -0 "$1" 2>/dev/null || running=$((running - 1))
+	[ "$running" -lt "$jobs" ]
+}
+
+# Chains of test files side by side; each file is told some time after its end. PATIENT: names of those that hardly use a CPU,
+# one chain besides the others.
 e2e_together() { # chains
-	local name waiting=() left=() none
+	local name waiting=() left=() none patient=''
+	if [ -n "${PATIENT:-}" ]; then
+		for name in $PATIENT; do
+			rm -f "$(log_of "e2e/$name").end"
+			waiting+=("$name")
+		done
+		e2e_chain "$PATIENT" &
+		patient=$!
+	fi
 	while [ $# -gt 0 ] || [ ${#waiting[@]} -gt 0 ]; do
-		if [ $# -gt 0 ] && [ "$(jobs -rp | wc -l)" -lt "$jobs" ]; then
+		if [ $# -gt 0 ] && e2e_room "$patient"; then
 			for name in $1; do
 				rm -f "$(log_of "e2e/$name").end"
 				waiting+=("$name")
@@ -453,7 +470,7 @@ if wanted e2e; then
 	# its boundaries are compared with clocks of its own: one at a time, where there are few; by itself, when all
 	# of its loops run. The rest waits a lot. Some need what takes long to compile.
 	alone=(budget life node slow)
-	compiled=() torch=() others=()
+	compiled=() torch=() others=() patient=()
 	for f in steps_current steps_debian hang truth jax tensorflow; do
 		chosen "e2e/$f" && torch+=("$f")
 	done
@@ -462,12 +479,15 @@ if wanted e2e; then
 		chosen "e2e/$f" || continue
 		case $f in
 		exports | kubernetes) compiled+=("$f") ;;
+		capabilities | device_clock | disks | documents | durable | durable_state | errors | health | loss | terminal) patient+=("$f") ;;
 		*) [[ " ${alone[*]} ${torch[*]} " == *" $f "* ]] || others+=("$f") ;;
 		esac
 	done
 	[ "$jobs" -ge 4 ] || [ ${#torch[@]} -eq 0 ] || torch=("${torch[*]}")
+	PATIENT="${patient[*]}"
 	if [ -n "$ALL" ]; then
 		e2e_together "${others[@]}"
+		PATIENT=
 		echo "JAX, TensorFlow and PyTorch/XLA (once, about 12 GB; ${XDG_CACHE_HOME:-$HOME/.cache}/gp-bpf):"
 		suite e2e/frameworks frameworks
 		suite e2e/collector tests/tools/collector.sh
