@@ -343,6 +343,8 @@ static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 		{"accelerators", (uint64_t)j->program.accelerators},
 		{"operations", (uint64_t)j->program.flops},
 		{"operations_source", j->program.source},
+		{"operations_steps", j->program.flops_steps},
+		{"operations_lack", j->program.uncounted[0] != 0},
 		{"samples_s", (uint64_t)(j->program.steps.samples + 0.5)},
 		{"samples_in_all", (uint64_t)(j->program.elapsed.samples + 0.5)},
 		{"mfu_ppm", (uint64_t)(1e6 * j->program.steps.mfu + 0.5)},

@@ -164,7 +164,7 @@ static void sources(void **state)
 	assert_int_equal(v.source, PROGRAM_measured);
 	near(v.steps.flops / 4e15, 1, 1e-12);
 	near(v.steps.mfu, 0.5, 1e-12);
-	s.flops_bound = true;
+	s.uncounted = UNCOUNTED_RANKS;
 	program_view(&c, &s, &v);
 	assert_string_equal(program_source_name[v.source], "lower_bound");
 	c.flops = 4e15;

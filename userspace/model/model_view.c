@@ -2,6 +2,8 @@
 /* model_view.c - makes snapshots: the state of all processes and jobs at one instant. */
 #include "userspace/model/model_private.h"
 
+#include <stdio.h>
+
 uint64_t model_roles(const struct model *m)
 {
 	uint64_t roles = 0;
@@ -78,6 +80,21 @@ static struct job_view *model_view_snapshot_job_find(const struct snapshot *s, u
 	return NULL;
 }
 
+/* Names what is missing in the measured operations of a job. */
+static void model_view_uncounted(const struct model *m, struct job_view *j)
+{
+	const struct model_probe *mp = table_get(m->probes.table, j->work.uncounted);
+	const char *name = mp ? mp->def.id : "";
+
+	if (j->program.source == PROGRAM_configured)
+		name = "";
+	else if (j->work.uncounted == UNCOUNTED_ACCELERATOR)
+		name = "accelerator";
+	else if (j->work.uncounted == UNCOUNTED_RANKS)
+		name = "ranks";
+	snprintf(j->program.uncounted, sizeof(j->program.uncounted), "%s", name);
+}
+
 static int model_view_snapshot_jobs(const struct model *m, struct snapshot *s, bool figures)
 {
 	const struct jobs *js = &m->env.jobs;
@@ -98,11 +115,18 @@ static int model_view_snapshot_jobs(const struct model *m, struct snapshot *s, b
 					     : NULL;
 
 		if (j)
-			job_view_rank(j, &r->ledger, r->accelerators, r->operations,
-				      r->operations_bound);
+			job_view_rank(j, &(struct job_view_share){
+						 .ledger = &r->ledger,
+						 .accelerators = r->accelerators,
+						 .operations = r->operations,
+						 .operations_steps = r->operations_steps,
+						 .uncounted = r->uncounted,
+					 });
 	}
-	for (uint32_t i = 0; i < s->njobs; i++)
+	for (uint32_t i = 0; i < s->njobs; i++) {
 		job_view_work(&s->jobs[i], &m->env.program);
+		model_view_uncounted(m, &s->jobs[i]);
+	}
 	return 0;
 }
 

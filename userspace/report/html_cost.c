@@ -84,13 +84,13 @@ static void html_cost_rate_words(struct buffer *out, const struct report_documen
 {
 	const struct program_config *c = &s->program;
 	const struct program_view *p = &s->rates;
-	char text[REPORT_WORD], si[32];
+	char text[REPORT_WORD], si[32], words[REPORT_FLOPS];
 
-	if (!(c->flops > 0) && s->rates.flops > 0)
-		buffer_printf(out,
-			      "<p class=\"dim small\">Operations: %s%sFLOP a step, measured.</p>\n",
-			      p->source == PROGRAM_lower_bound ? "at least " : "",
-			      report_si(si, s->rates.flops));
+	if (!(c->flops > 0) && p->flops > 0) {
+		buffer_printf(out, "<p class=\"dim small\">Operations: ");
+		html_text(out, report_flops_words(words, p));
+		buffer_printf(out, ".</p>\n");
+	}
 	if (!(c->flops > 0) && !(s->rates.flops > 0 && p->accelerators > 0))
 		return;
 	buffer_printf(out, "<p class=\"dim small\">Accelerators: ");

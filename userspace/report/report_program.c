@@ -2,6 +2,7 @@
 #include "userspace/report/report_program.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "userspace/base/json_text.h"
 #include "userspace/report/report_loop.h"
@@ -114,17 +115,28 @@ static void program_rates(struct canvas *c, const struct program_config *cfg,
 	program_rate_row(c, "of observed", cfg, p, &p->elapsed);
 }
 
-/* Describes the measured operations of a step. */
-static void program_source_line(struct canvas *c, const struct program_view *p)
+const char *report_flops_words(char out[REPORT_FLOPS], const struct program_view *p)
 {
+	const char *more = !p->uncounted[0] ? ""
+			   : !strcmp(p->uncounted, "accelerator")
+				   ? "kernels of other libraries on the accelerator"
+			   : !strcmp(p->uncounted, "ranks") ? "ranks that were not measured"
+							    : p->uncounted;
 	char si[32];
 
+	snprintf(out, REPORT_FLOPS, "%s%sFLOP a step, measured in %u step%s%s%s%s",
+		 p->source == PROGRAM_lower_bound ? "at least " : "", report_si(si, p->flops),
+		 p->flops_steps, p->flops_steps == 1 ? "" : "s", *more ? "; not counted: " : "",
+		 more, *more ? "; --flops sets the exact number" : "");
+	return out;
+}
+
+static void program_source_line(struct canvas *c, const struct program_view *p)
+{
+	char text[REPORT_FLOPS];
+
 	report_field(c, "operations");
-	canvas_put(c, STYLE_PLAIN, "%s%sFLOP a step, measured",
-		   p->source == PROGRAM_lower_bound ? "at least " : "", report_si(si, p->flops));
-	if (p->source == PROGRAM_lower_bound)
-		canvas_put(c, STYLE_DIM,
-			   "; not all kernels can be seen, set the exact figure with --flops");
+	canvas_put(c, STYLE_PLAIN, "%s", report_flops_words(text, p));
 }
 
 static void program_accelerators_line(struct canvas *c, const struct program_config *cfg,
@@ -306,6 +318,8 @@ void report_program_json(struct buffer *out, const struct report_document *d)
 		   cfg->flops > 0 ? program_source_name[PROGRAM_configured]
 		   : p->flops > 0 ? program_source_name[p->source]
 				  : "");
+	json_known(out, "flops_uncounted", p->uncounted);
+	report_program_real_or_null(out, "flops_steps", p->flops_steps);
 	report_program_real_or_null(out, "samples_per_step", cfg->samples);
 	report_program_real_or_null(out, "tokens_per_step", cfg->tokens);
 	report_program_real_or_null(out, "peak_flops", cfg->peak_flops);

@@ -22,6 +22,8 @@ const struct report_cost *report_cost_of_rank(const struct snapshot *s, const st
 /* Appends tags, work and goodputs of a job. accelerator_seconds and cost are null if unknown. */
 void report_program_json(struct buffer *out, const struct report_document *d);
 
+#define REPORT_FLOPS 224
+
 bool report_cost_asked(const struct program_config *cfg);
 
 /* Returns the sum of accelerator time over all buckets (ns). */
@@ -29,9 +31,11 @@ double report_accelerator_ns(const double *ns);
 /* Formats accelerator time in ns as hours: "8.5333", "123.4", "<0.0001". */
 const char *report_hours(char out[REPORT_WORD], double ns);
 const char *report_money(char out[REPORT_WORD], const struct program_config *cfg, double ns);
-/* Formats a share from 0 to 1: "12.5 %" or "<0.1 %"; "unknown" for 0. */
 /* Returns the work of a step: what the user stated, else what was measured; 0: unknown. */
 double report_flops(const struct program_config *cfg, const struct program_view *p);
+/* Describes the measured work of a step, without markup. */
+const char *report_flops_words(char out[REPORT_FLOPS], const struct program_view *p);
+/* Formats a share from 0 to 1: "12.5 %" or "<0.1 %"; "unknown" for 0. */
 const char *report_share(char out[REPORT_WORD], double share);
 /* Formats a number with an SI prefix: "1024", "2.10 M", "412 T"; "unknown" for 0. */
 const char *report_si(char out[32], double v);

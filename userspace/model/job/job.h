@@ -218,9 +218,15 @@ void jobs_stop(struct model_env *env);
 void job_view(const struct job *j, uint64_t now_ns, struct job_view *ret);
 /* Fills the windows. windows_ns: WINDOWS_MAX lengths, of which 0 is unused. */
 void job_view_windows(const struct job *j, const uint64_t *windows_ns, struct job_view *v);
-/* Adds the ledger and the number of accelerators of a running rank. */
-void job_view_rank(struct job_view *v, const struct ledger_view *l, uint32_t accelerators,
-		   double operations, bool bound);
+/* Figures that job_view_rank() adds, named as in struct rank_view and struct job_member */
+struct job_view_share {
+	const struct ledger_view *ledger;
+	uint32_t accelerators;
+	double operations;
+	uint32_t operations_steps, uncounted;
+};
+/* Adds the figures of a running rank. */
+void job_view_rank(struct job_view *v, const struct job_view_share *r);
 /* Computes work and program figures. Call it after all ranks were added. */
 void job_view_work(struct job_view *v, const struct program_config *c);
 struct carry;

@@ -41,9 +41,13 @@ struct job_member {
 	struct ledger *ledger; /* time by bucket; NULL: the process shows no sign of training */
 	struct window *window; /* time by bucket and clock, for the last hour, day and week */
 
-	/* Operations of a step, as measured; 0: unknown. operations_bound: it has more. */
+	/* Floating-point operations of a step, and the number of steps that were measured; 0:
+	 * unknown. */
 	double operations;
-	bool operations_bound;
+	uint32_t operations_steps;
+	/* Hash of the probe whose operations are not in the figure, or UNCOUNTED_*; 0: the figure
+	 * is exact. */
+	uint32_t uncounted;
 
 	/* The job sets the fields from here on. While the process is not in a job, the model sets
 	 * job_key. */

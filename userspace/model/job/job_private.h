@@ -44,10 +44,10 @@ struct job_work {
 	uint32_t run_ranks, run_accelerators, before_accelerators;
 	uint64_t left_ns; /* time at which the last rank left */
 	/* Operations of a step of those ranks that have left, number of ranks whose operations were
-	 * measured, and whether the sum is a lower bound. */
+	 * measured, the least number of steps that were measured, and why the sum is a lower bound
+	 * (as job_member.uncounted). */
 	double run_operations;
-	uint32_t run_measured;
-	bool run_bound;
+	uint32_t run_measured, run_measured_steps, run_uncounted;
 };
 
 /* Progress of the job in one checkpoint. */

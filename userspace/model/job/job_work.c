@@ -28,9 +28,9 @@ void job_work_begin(struct job *j, const struct job_member *m)
 	if (j->disrupted && !j->members && m->start_ns > w->left_ns)
 		job_work_outage_add(j, w->past_ns, m->start_ns);
 	w->before_accelerators = w->run_accelerators;
-	w->run_ranks = w->run_accelerators = w->run_measured = 0;
+	w->run_ranks = w->run_accelerators = 0;
 	w->run_operations = 0;
-	w->run_bound = false;
+	w->run_measured = w->run_measured_steps = w->run_uncounted = 0;
 }
 
 /* Counts a step. Excluded time counts neither as a part of the step nor in the time from which the
@@ -64,6 +64,13 @@ void job_work_lose(struct job *j, uint64_t steps, uint64_t goodput_ns, const str
 			   p ? p->excluded : 0); /* remove the excluded shares of the lost steps */
 }
 
+/* Lowers the number of measured steps to that of one more rank; 0: it was not measured. */
+static void job_work_steps_least(uint32_t *least, uint32_t steps)
+{
+	if (steps && (!*least || steps < *least))
+		*least = steps;
+}
+
 void job_work_leave(struct job *j, const struct job_member *m, uint64_t now_ns)
 {
 	uint32_t n = job_work_accelerators_of(m);
@@ -79,7 +86,8 @@ void job_work_leave(struct job *j, const struct job_member *m, uint64_t now_ns)
 		w->run_accelerators += n;
 		w->run_operations += m->operations;
 		w->run_measured += m->operations > 0;
-		w->run_bound |= m->operations_bound;
+		job_work_steps_least(&w->run_measured_steps, m->operations_steps);
+		w->run_uncounted = w->run_uncounted ? w->run_uncounted : m->uncounted;
 	} else if (m->run + 1 == j->runs) {
 		w->before_accelerators += n;
 	}
@@ -104,21 +112,22 @@ void job_work_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 		.lost = w->lost,
 		.excluded = w->excluded,
 		.flops = w->run_operations,
-		.flops_bound = w->run_bound,
+		.flops_steps = w->run_measured_steps,
+		.uncounted = w->run_uncounted,
 	};
 	ret->run_measured = w->run_measured;
 }
 
-void job_view_rank(struct job_view *v, const struct ledger_view *l, uint32_t accelerators,
-		   double operations, bool bound)
+void job_view_rank(struct job_view *v, const struct job_view_share *r)
 {
 	v->run_ranks++;
-	v->run_measured += operations > 0;
-	v->work.flops += operations;
-	v->work.flops_bound |= bound;
-	v->accelerators += accelerators;
+	v->run_measured += r->operations > 0;
+	v->work.flops += r->operations;
+	job_work_steps_least(&v->work.flops_steps, r->operations_steps);
+	v->work.uncounted = v->work.uncounted ? v->work.uncounted : r->uncounted;
+	v->accelerators += r->accelerators;
 	for (int b = 0; b < BUCKET_COUNT; b++)
-		v->accelerator_ns[b] += (double)l->ns[b] * accelerators;
+		v->accelerator_ns[b] += (double)r->ledger->ns[b] * r->accelerators;
 }
 
 /* Returns the number of accelerators on all nodes. Each rank on another node is assumed to have as
@@ -137,8 +146,8 @@ void job_view_work(struct job_view *v, const struct program_config *c)
 	const struct ledger_view *l = &v->ledger;
 
 	/* Ranks on other nodes are assumed to do what those here do, as for accelerators. */
-	if (v->run_measured < v->run_ranks)
-		v->work.flops_bound = true;
+	if (v->run_measured < v->run_ranks && v->run_measured && !v->work.uncounted)
+		v->work.uncounted = UNCOUNTED_RANKS;
 	if (v->run_ranks && v->world_size > 0 && (uint32_t)v->world_size > v->run_ranks)
 		v->work.flops *= (double)v->world_size / v->run_ranks;
 	v->work.accelerators = job_work_accelerators_everywhere(v);
@@ -158,6 +167,6 @@ void job_work_archive(struct archive *a, struct job_work *w)
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		archive_require(a, w->past_ns[b] >= 0);
 	archive_fields(a, w, run_ranks, run_accelerators, before_accelerators, left_ns);
-	archive_fields(a, w, run_operations, run_measured, run_bound);
+	archive_fields(a, w, run_operations, run_measured, run_measured_steps, run_uncounted);
 	archive_require(a, isfinite(w->run_operations) && w->run_operations >= 0);
 }

@@ -114,7 +114,8 @@ struct rank_view { /* a process that runs or ran a training loop, or that the us
 	bool trainer;	       /* the process has shown a marker of training */
 	uint32_t accelerators; /* 0: unknown */
 	double operations;     /* floating-point operations of a step, as measured; 0: unknown */
-	bool operations_bound; /* it has more */
+	uint32_t operations_steps; /* number of steps that were measured */
+	uint32_t uncounted;	   /* as job_member.uncounted */
 	bool alive;
 	int status; /* wait status (see wait(2)); valid when not alive */
 	struct ledger_view ledger;

@@ -175,6 +175,9 @@ void rank_attached(struct rank *r, const struct event *ev, bool buffers_seen)
 		marker_buffers_unseen(r->marker);
 	if (state == GP_ATTACH_given_up && r->member.env->probes->collectives_taken)
 		rank_unsent_collectives(r);
+	if (state == GP_ATTACH_given_up &&
+	    model_probe_formula_find(r->member.env->probes, ev->rec->probe))
+		rank_work_stop(r, ev->rec->ts_ns);
 }
 
 /* ---- training -------------------------------------------------------------------------------- */

@@ -468,6 +468,8 @@ void rank_work_archive(struct archive *a, struct rank *r);
 int rank_work_operation(struct rank *r, const struct event *ev);
 /* Notes that calls of operators were not sent. */
 void rank_work_unsent(struct rank *r);
+/* Ends a measurement, as its probes were detached. Steps that were measured until then count. */
+void rank_work_stop(struct rank *r, uint64_t now_ns);
 /* Takes a finished step of the first loop. */
 void rank_work_step(struct rank *r, const struct step *s);
 void rank_work_tick(struct rank *r, uint64_t now_ns);

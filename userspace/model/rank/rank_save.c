@@ -166,7 +166,7 @@ void rank_archive(struct archive *a, struct rank **at, struct model_env *env, bo
 	overhead_archive(a, &r->overhead);
 	archive_fields(a, r, lost, disruptions, cause_ns);
 	rank_work_archive(a, r);
-	archive_fields(a, r, member.operations, member.operations_bound);
+	archive_fields(a, r, member.operations, member.operations_steps, member.uncounted);
 	archive_require(a, isfinite(r->member.operations) && r->member.operations >= 0);
 	rank_events_archive(a, r);
 	rank_finders_archive(a, r);

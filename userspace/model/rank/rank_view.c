@@ -121,7 +121,8 @@ int rank_view(const struct rank *r, uint64_t now_ns, bool figures, struct rank_v
 		.lost = r->lost,
 		.ranges_unsent = r->ranges_unsent,
 		.operations = m->operations,
-		.operations_bound = m->operations_bound,
+		.operations_steps = m->operations_steps,
+		.uncounted = m->uncounted,
 		.accelerators = r->trainer ? program_accelerators(&m->env->program, m->accelerated)
 					   : 0,
 	};

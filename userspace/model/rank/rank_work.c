@@ -11,26 +11,37 @@
 
 #define WORK_STEPS   4 /* steps that are measured; their mean is the result */
 #define WORK_OPS_MAX 65536
+/* A step may be incomplete if it began less than this time (ns) after the first operator, as the
+ * probes may be attached one after the other. */
+#define WORK_ATTACH_NS 5000000000ull
 /* Losses of records are reported up to this time (ns) after the records. */
 #define WORK_SETTLE_NS 3000000000ull
-#define WORK_WITHIN_NS 60000000000ull	/* a measurement that takes longer is given up */
-#define WORK_AGAIN_NS  3600000000000ull /* time between two measurements */
+/* After this time (ns) the steps that were measured until then are enough. If there is none, the
+ * first one is waited for up to WORK_LONGEST_NS, as long as no step was unusable. */
+#define WORK_WITHIN_NS	60000000000ull
+#define WORK_LONGEST_NS 900000000000ull
+#define WORK_AGAIN_NS	3600000000000ull /* time between two measurements */
+#define WORK_UNUSABLE	3		 /* steps without a result after which none is expected */
 
 struct rank_work {
 	struct tensor_places places;
 	uint64_t since_ns; /* begin of the measurement */
 	uint64_t first_ns; /* time of the first operator; 0: none yet */
-	uint64_t done_ns;  /* when the last step was measured; 0: some are missing */
+	uint64_t done_ns;  /* when the last step was measured; 0: more are needed */
 	uint64_t lost;	   /* rank.lost at the begin */
 	double sum;	   /* operations of the measured steps */
-	uint32_t steps;
-	bool skipped; /* the first whole step was not used: links may be attached one by one */
-	bool bound, spoiled;
+	uint32_t steps, unusable;
+	bool skipped; /* a whole step was not used: the probes may not all have been attached */
+	bool spoiled;
+	/* Hashes of the first probe whose operations in a measured step are not known completely,
+	 * and of the first one that made a step unusable; 0: none. */
+	uint32_t uncounted, unusable_by;
 	uint32_t nops, ops_cap;
 	struct work_op {
 		uint64_t ts_ns, operations;
-		bool bound, unknown;
-	} * ops; /* since the last step, in order of processing */
+		uint32_t uncounted; /* the probe, if it has more operations; 0: exact */
+		bool unknown;	    /* the step has no figure */
+	} * ops;		    /* since the last step, in order of processing */
 };
 
 static void rank_work_end(struct rank *r, uint64_t again_ns)
@@ -59,7 +70,7 @@ int rank_work_operation(struct rank *r, const struct event *ev)
 	struct work_op *op;
 	int place;
 
-	if (!f || !rank_work_wants(r))
+	if (!f || !rank_work_wants(r) || !formula_applies(f, ev->operation))
 		return 0;
 	if (!w->first_ns)
 		w->first_ns = ev->rec->ts_ns;
@@ -70,9 +81,14 @@ int rank_work_operation(struct rank *r, const struct event *ev)
 	}
 	tensor_places_learn(&w->places, f, ev->operation);
 	place = tensor_place(&w->places);
-	*op = (struct work_op){.ts_ns = ev->rec->ts_ns, .bound = f->bound, .unknown = place < 0};
-	if (place >= 0 && formula_operations(f, ev->operation, place, &op->operations))
-		op->bound = true;
+	*op = (struct work_op){
+		.ts_ns = ev->rec->ts_ns,
+		.uncounted = f->bound ? ev->rec->probe : 0,
+		.unknown = f->unknown || (f->tensors && place < 0),
+	};
+	if (f->unknown ||
+	    (!op->unknown && formula_operations(f, ev->operation, place, &op->operations)))
+		op->uncounted = ev->rec->probe;
 	return 0;
 }
 
@@ -82,11 +98,21 @@ void rank_work_unsent(struct rank *r)
 		r->work->spoiled = true;
 }
 
+void rank_work_stop(struct rank *r, uint64_t now_ns)
+{
+	struct rank_work *w = r->work;
+
+	if (!rank_work_wants(r))
+		return;
+	w->done_ns = w->steps ? now_ns : 0;
+	w->spoiled = !w->steps;
+}
+
 void rank_work_step(struct rank *r, const struct step *s)
 {
 	struct rank_work *w = r->work;
-	bool known = true, bound = false;
-	uint32_t left = 0;
+	uint32_t left = 0, uncounted = 0;
+	bool known = true;
 	double sum = 0;
 
 	if (!w || !rank_work_wants(r))
@@ -99,19 +125,23 @@ void rank_work_step(struct rank *r, const struct step *s)
 		} else if (op->ts_ns > s->start_ns) {
 			sum += (double)op->operations;
 			known &= !op->unknown;
-			bound |= op->bound;
+			uncounted = uncounted ? uncounted : op->uncounted;
 		}
 	}
 	w->nops = left;
-	if (!w->first_ns || s->start_ns < w->first_ns || s->flags & STEP_NO_SAMPLE || !known ||
-	    !(sum > 0))
+	if (!w->first_ns || s->start_ns < w->first_ns || s->flags & STEP_NO_SAMPLE)
 		return;
-	if (!w->skipped) {
+	if (!w->skipped && s->start_ns < w->first_ns + WORK_ATTACH_NS) {
 		w->skipped = true;
 		return;
 	}
+	if (!known || !(sum > 0)) {
+		w->unusable++;
+		w->unusable_by = w->unusable_by ? w->unusable_by : uncounted;
+		return;
+	}
 	w->sum += sum;
-	w->bound |= bound;
+	w->uncounted = w->uncounted ? w->uncounted : uncounted;
 	if (++w->steps == WORK_STEPS)
 		w->done_ns = s->end_ns;
 }
@@ -120,6 +150,25 @@ static bool rank_work_due(const struct rank *r, uint64_t now_ns)
 {
 	return r->alive && r->trainer && now_ns >= r->work_again_ns &&
 	       r->loops[0]->state.state == STATE_LOCKED && r->loops[0]->state.unit == UNIT_STEP;
+}
+
+/* Ends a measurement that has waited long enough for steps. */
+static void rank_work_limit(struct rank *r, uint64_t now_ns)
+{
+	const struct rank_work *w = r->work;
+	bool wait = !w->steps && w->first_ns && w->unusable < WORK_UNUSABLE;
+
+	if (now_ns > w->since_ns + (wait ? WORK_LONGEST_NS : WORK_WITHIN_NS))
+		rank_work_stop(r, now_ns);
+}
+
+/* Returns why the measured figure is a lower bound; 0: it is exact. */
+static uint32_t rank_work_uncounted(const struct rank *r)
+{
+	const struct rank_work *w = r->work;
+
+	/* Kernels of other libraries, such as those of Triton, are not seen. */
+	return w->uncounted ? w->uncounted : r->member.accelerated ? UNCOUNTED_ACCELERATOR : 0;
 }
 
 void rank_work_tick(struct rank *r, uint64_t now_ns)
@@ -133,17 +182,18 @@ void rank_work_tick(struct rank *r, uint64_t now_ns)
 		w->since_ns = now_ns;
 		w->lost = r->lost;
 	}
-	if (!w || (w->done_ns && now_ns < w->done_ns + WORK_SETTLE_NS && !w->spoiled))
+	if (!w)
 		return;
-	if (w->spoiled || w->lost != r->lost || now_ns > w->since_ns + WORK_WITHIN_NS) {
-		rank_work_end(r, now_ns + WORK_AGAIN_NS);
+	rank_work_limit(r, now_ns);
+	if (!w->spoiled && (!w->done_ns || now_ns < w->done_ns + WORK_SETTLE_NS))
 		return;
+	if (!w->spoiled && w->lost == r->lost) {
+		r->member.operations = w->sum / w->steps;
+		r->member.operations_steps = w->steps;
+		r->member.uncounted = rank_work_uncounted(r);
+	} else if (w->unusable_by && !(r->member.operations > 0)) {
+		r->member.uncounted = w->unusable_by;
 	}
-	if (!w->done_ns)
-		return;
-	r->member.operations = w->sum / w->steps;
-	/* Kernels of other libraries, such as those of Triton, are not seen. */
-	r->member.operations_bound = w->bound || r->member.accelerated;
 	rank_work_end(r, now_ns + WORK_AGAIN_NS);
 }
 
@@ -156,10 +206,10 @@ void rank_work_archive(struct archive *a, struct rank *r)
 		return;
 	archive_struct(a, sizeof(*w));
 	archive_fields(a, w, places.tensors, places.fits, since_ns, first_ns, done_ns, lost, sum);
-	archive_fields(a, w, steps, skipped, bound, spoiled);
+	archive_fields(a, w, steps, unusable, skipped, spoiled, uncounted, unusable_by);
 	archive_require(a, isfinite(w->sum) && w->sum >= 0 && w->steps <= WORK_STEPS);
-	archive_require(a, !w->done_ns == (w->steps < WORK_STEPS));
+	archive_require(a, w->done_ns ? w->steps > 0 : w->steps < WORK_STEPS);
 	archive_items(a, w->ops, w->nops, w->ops_cap, WORK_OPS_MAX);
 	for (uint32_t i = 0; i < w->nops; i++)
-		archive_fields(a, &w->ops[i], ts_ns, operations, bound, unknown);
+		archive_fields(a, &w->ops[i], ts_ns, operations, uncounted, unknown);
 }

@@ -113,8 +113,9 @@ void program_view(const struct program_config *c, const struct program_seen *s,
 		.flops = c->flops > 0 ? c->flops : s->flops,
 		.source = c->flops > 0	    ? PROGRAM_configured
 			  : !(s->flops > 0) ? PROGRAM_none
-			  : s->flops_bound  ? PROGRAM_lower_bound
+			  : s->uncounted    ? PROGRAM_lower_bound
 					    : PROGRAM_measured,
+		.flops_steps = c->flops > 0 ? 0 : s->flops_steps,
 	};
 	program_rate_set(&ret->steps, c, ret->flops, s->timed_steps, s->timed_ns, peak_flops);
 	program_rate_set(&ret->elapsed, c, ret->flops, counts, s->observed_ns, peak_flops);

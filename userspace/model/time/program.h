@@ -50,10 +50,16 @@ struct program_seen { /* observed figures of a job */
 	/* sum, over the steps that were not lost, of the share of each step that is excluded */
 	double excluded;
 	uint64_t observed_ns, goodput_ns;
-	double accelerators; /* of the whole job */
-	double flops;	     /* work of one step of the whole job, as measured; 0: unknown */
-	bool flops_bound;    /* it is more */
+	double accelerators;  /* of the whole job */
+	double flops;	      /* work of one step of the whole job, as measured; 0: unknown */
+	uint32_t flops_steps; /* number of steps that were measured in each process, the least */
+	/* Hash of the probe whose operations are not in flops, or UNCOUNTED_*; 0: flops is exact */
+	uint32_t uncounted;
 };
+
+/* Reasons for a lower bound that are not a probe */
+#define UNCOUNTED_ACCELERATOR 1u /* kernels on an accelerator are not all seen */
+#define UNCOUNTED_RANKS	      2u /* a rank was not measured */
 
 /* Where the work of a step is from: the user, or it was measured, perhaps not completely. */
 #define PROGRAM_SOURCES(X) X(none) X(configured) X(measured) X(lower_bound)
@@ -73,6 +79,10 @@ struct program_view {
 	double accelerators;
 	double flops; /* operations of one step: as the user stated, else as measured */
 	enum program_source source; /* of flops */
+	uint32_t flops_steps;	    /* number of steps that were measured; 0: flops was stated */
+	/* The id of the probe whose operations flops lacks (or that prevented a figure),
+	 * "accelerator", "ranks", or "": nothing is missing. */
+	char uncounted[48];
 	/* steps: work per second of the time in steps. elapsed: work per second of observed
 	 * time. */
 	struct program_rate steps, elapsed;
