@@ -229,7 +229,7 @@ static void cost_measured_add(struct second *s, uint32_t pid, uint64_t cost_ns)
 		return;
 	c->measured_enough = s->enough = true;
 	log_info(
-		"overhead: counting the operations of process %u has cost %.0f ms, as much as the budget of %.3g %% allows for a minute: its probes are detached",
+		"overhead: counting the operations of process %u has cost %.0f ms, as much as the budget of %.3g %% allows for ten minutes: its probes are detached",
 		pid, (double)*sum / 1e6, cost_percent(c->limit_ns));
 }
 

@@ -14,7 +14,7 @@
 
 /* A measurement (rows of group measure) may cost a process as much as the budget allows for this
  * number of seconds. */
-#define COST_MEASURE_SECONDS 60
+#define COST_MEASURE_SECONDS 600
 
 struct cost;
 
