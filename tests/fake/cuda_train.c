@@ -10,6 +10,10 @@
  * takes that long a step (0) journal=F   steps of rank R, by its own clock, in F.R: "step N
  * END_NS", then "end STEPS LAUNCHES SLOPE"
  *
+ *   rank=R      this process is rank R alone; its peers are started by themselves
+ *   id=N        the number of the communicator that they share
+ *   pause=F     the host sleeps at the start of each step for as many ms as the file F says
+ *
  * "loaded" is printed once the libraries are mapped, and a line is read before anything is called.
  * Of FAKE_CUDA and FAKE_NCCL (script.h) FAKE_CUDA_1 is for rank 1 alone. A call that fails ends the
  * rank: status 3. */
@@ -29,11 +33,12 @@
 #define WATCHDOG_NS 10000000 /* torch: ten times a second; tests are short */
 
 static struct {
-	int ranks, steps, kernels, every;
+	int ranks, rank, steps, kernels, every;
 	long alloc, pace_us;
+	uint64_t id;
 	bool graph, twin, checkpoint, split;
-	const char *journal;
-} opt = {.ranks = 1, .steps = 10, .kernels = 3, .every = 10};
+	const char *journal, *pause;
+} opt = {.ranks = 1, .rank = -1, .steps = 10, .kernels = 3, .every = 10};
 
 struct device {
 	int rank;
@@ -223,6 +228,19 @@ static void suspend_resume(void)
 	CHECK(cuCheckpointProcessUnlock(getpid(), NULL));
 }
 
+static void pause_by_file(void)
+{
+	FILE *f = fopen(opt.pause, "re");
+	long ms = 0;
+
+	if (!f)
+		return;
+	if (fscanf(f, "%ld", &ms) != 1)
+		ms = 0;
+	fclose(f);
+	nap_ns(ms * 1000000);
+}
+
 static void step(struct device *d, int n)
 {
 	static float batch[POINTS];
@@ -232,6 +250,8 @@ static void step(struct device *d, int n)
 	CUdeviceptr more;
 	float loss[2];
 
+	if (opt.pause)
+		pause_by_file();
 	for (int i = 0; i < POINTS; i++)
 		batch[i] = (float)i / POINTS * 2 - 1;
 	CHECK(cuMemcpyHtoDAsync_v2(d->x, batch, sizeof(batch), d->stream));
@@ -299,6 +319,12 @@ static void option(const char *text)
 #define IS(name) (len == sizeof(name) - 1 && !strncmp(text, name, len))
 	if (IS("ranks"))
 		opt.ranks = atoi(value);
+	else if (IS("rank"))
+		opt.rank = atoi(value);
+	else if (IS("id"))
+		opt.id = strtoull(value, NULL, 10);
+	else if (IS("pause"))
+		opt.pause = value;
 	else if (IS("steps"))
 		opt.steps = atoi(value);
 	else if (IS("kernels"))
@@ -338,6 +364,10 @@ int main(int argc, char **argv)
 	do
 		c = getchar();
 	while (c != '\n' && c != EOF);
+	if (opt.id)
+		memcpy(&id, &opt.id, sizeof(opt.id));
+	if (opt.rank >= 0)
+		rank_main(opt.rank, &id);
 	if (opt.ranks == 1)
 		rank_main(0, &id);
 	for (int i = 0; i < opt.ranks; i++)
