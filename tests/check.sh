@@ -379,6 +379,8 @@ prefetch() {
 
 # Eight nodes through one Prometheus.
 nodes() { "$MAKE" -s -j"$jobs" build/plain/tests/deploy/nodes && tests/deploy/nodes.py; }
+# Two gp-bpf, of one rank each, through two.
+two_nodes() { "$MAKE" -s -j"$jobs" fakes && tests/deploy/two_nodes.py; }
 
 trainers() {
 	local groups=()
@@ -511,6 +513,7 @@ if wanted deploy; then
 	suite deploy/image tests/deploy/image.sh
 	if [ -n "$ALL" ]; then
 		suite deploy/nodes nodes
+		suite deploy/two-nodes two_nodes
 		echo "Kubernetes, compiled (once, 0.2 GB; ${XDG_CACHE_HOME:-$HOME/.cache}/gp-bpf/kube):"
 		suite deploy/deb tests/deploy/deb.sh
 		suite deploy/kubernetes tests/deploy/kubernetes.sh

@@ -70,17 +70,24 @@ class Cluster:
         return out
 
 
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return int(s.getsockname()[1])
+
+
 class Prometheus:
-    def __init__(self, folder: pathlib.Path, ports: list[int]) -> None:
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
+    """A real one in `folder`, which scrapes `ports` of 127.0.0.1 as node-0, node-1 and so on. Rules are evaluated every `evaluate`,
+    None: as often as the shipped files say."""
+
+    def __init__(self, folder: pathlib.Path, ports: list[int], scrape: str = "2s", evaluate: str | None = "1s") -> None:
+        port = free_port()
         for name in ("rules.yaml", "alerts.yaml"):
             text = (TOP / "deploy/prometheus" / name).read_text()
-            (folder / name).write_text(text.replace("interval: 30s", "interval: 1s"))
+            (folder / name).write_text(re.sub(r"(?m)^( +interval: )\d+s$", rf"\g<1>{evaluate}", text) if evaluate else text)
         targets = [{"targets": [f"127.0.0.1:{p}"], "labels": {"instance": f"node-{n}"}} for n, p in enumerate(ports)]
         (folder / "prometheus.yml").write_text(json.dumps({
-            "global": {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "1s"},
+            "global": {"scrape_interval": scrape, "scrape_timeout": scrape, "evaluation_interval": "1s"},
             "rule_files": ["rules.yaml", "alerts.yaml"],
             "scrape_configs": [{"job_name": "gp-bpf", "static_configs": targets}]}))
         self.api = f"http://127.0.0.1:{port}/api/v1/"
