@@ -169,3 +169,22 @@ void json_part_losses(struct buffer *out, const struct snapshot *s)
 		json_close(out, '}');
 	}
 }
+
+void json_part_causes(struct buffer *out, const struct time_causes *l)
+{
+	json_open(out, "causes", '[');
+	for (int i = 0; i < TIME_CAUSE_COUNT; i++) {
+		const char *line = time_causes_line(l, (enum time_cause)i);
+
+		if (!l->ns[i])
+			continue;
+		json_open(out, NULL, '{');
+		json_string(out, "cause", time_cause_name[i]);
+		json_uint(out, "ns", l->ns[i]);
+		json_real(out, "share", time_cause_share(l, (enum time_cause)i));
+		if (i == TIME_CAUSE_own_code || *line)
+			json_known(out, "line", line);
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+}

@@ -27,6 +27,9 @@ void json_part_phases(struct buffer *out, uint32_t known, const uint64_t ns[PHAS
 /* Appends an object with this key, about an examination: what the thread waited for, which
  * processes ran instead of it, and the block devices. */
 void json_part_examination(struct buffer *out, const char *key, const struct examination *e);
+/* Appends "causes": the causes of a slowdown, with the time that each explains in each step, its
+ * share of the lost time, and its line of Python. */
+void json_part_causes(struct buffer *out, const struct time_causes *l);
 /* Appends the members "losses" (lost data by cause) and "noted" (drops that lost no data). */
 void json_part_losses(struct buffer *out, const struct snapshot *s);
 

@@ -177,6 +177,8 @@ static void document_json_health_json(struct buffer *out, const struct store_hea
 	json_known(out, "why", h->why);
 	json_known(out, "phase", h->phase);
 	json_known(out, "evidence", h->evidence);
+	if (h->causes.lost_ns)
+		json_part_causes(out, &h->causes);
 	json_close(out, '}');
 }
 

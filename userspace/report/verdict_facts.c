@@ -251,6 +251,7 @@ void verdict_facts_of_document(struct verdict_facts *ret, const struct report_do
 		if (!strcmp(h->kind, "fail_slow") || !strcmp(h->kind, "recovered")) {
 			ret->slow.now = !h->over;
 			ret->slow.rank = h->rank;
+			ret->slow.causes = h->causes;
 			snprintf(ret->slow.evidence, sizeof(ret->slow.evidence), "%s", h->evidence);
 		}
 	}

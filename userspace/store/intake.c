@@ -581,6 +581,11 @@ static void intake_note_add(struct intake *t, struct intake_rank *r, const struc
 		intake_note_texts(n, f->checkpoint->file, NULL);
 	} else {
 		n->health = *f->health;
+		n->health.causes = NULL;
+		n->health.examination = NULL;
+		n->health.line = NULL;
+		if (f->health->causes)
+			n->causes = *f->health->causes;
 		intake_note_texts(n, f->health->phase, f->health->evidence);
 	}
 }

@@ -155,7 +155,11 @@ struct intake_note {
 	union {
 		struct job_disruption disruption;
 		struct fact_checkpoint checkpoint;
-		struct fact_health health;
+		struct {
+			/* without the pointers that are valid only during the call */
+			struct fact_health health;
+			struct time_causes causes;
+		};
 	};
 	/* for a restore: the checkpoint that was read, and how that is known; match.how 0:
 	 * unknown */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "userspace/base/log.h"
+#include "userspace/store/causes.h"
 #include "userspace/store/store_private.h"
 
 static inline int64_t query_span_end(const struct store_span *span)
@@ -605,12 +606,16 @@ static int query_health_read(sqlite3_stmt *stmt, store_health_fn *fn, void *ctx)
 		.over = store_int(stmt, 3),
 		.rank = (int)store_int_or(stmt, 4, -1),
 	};
+	const char *causes;
 
 	h.at_ns = store_int_or(stmt, 8, h.onset_ns);
 	store_text(stmt, 0, h.kind, sizeof(h.kind));
 	store_text(stmt, 5, h.why, sizeof(h.why));
 	store_text(stmt, 6, h.phase, sizeof(h.phase));
 	store_text(stmt, 7, h.evidence, sizeof(h.evidence));
+	causes = (const char *)sqlite3_column_text(stmt, 9);
+	if (causes)
+		causes_read(&h.causes, causes, (size_t)sqlite3_column_bytes(stmt, 9));
 	return fn(ctx, &h);
 }
 
@@ -622,7 +627,8 @@ int store_healths(struct store *st, int64_t job, const struct store_span *span, 
 
 	stmt = store_ask(
 		st, &err,
-		"SELECT h.kind, onset_ns, size_ns, over, r.rank, why, phase, evidence, h.end_ns FROM health"
+		"SELECT h.kind, onset_ns, size_ns, over, r.rank, why, phase, evidence, h.end_ns, h.causes"
+		" FROM health"
 		" AS h JOIN ranks AS r ON r.id = h.rank WHERE r.job = ? AND coalesce(h.end_ns, onset_ns) >= ?"
 		" AND coalesce(h.end_ns, onset_ns) < ? ORDER BY coalesce(h.end_ns, onset_ns), h.id",
 		"iii", job, span->from_ns, query_span_end(span));

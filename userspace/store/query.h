@@ -103,6 +103,8 @@ struct store_checkpoint {
 
 struct store_health {
 	char kind[24], why[24], phase[16], evidence[FACT_EVIDENCE_MAX];
+	/* Of a slowdown, also when it has ended: its causes; lost_ns 0: unknown. */
+	struct time_causes causes;
 	int64_t onset_ns,
 		/* at_ns: when steps were fast again, for kind recovery; otherwise equal to
 		 * onset_ns */

@@ -6,7 +6,7 @@
 
 /* "gpBP" in the header of the file: marks the SQLite file as a store of gp-bpf. */
 #define STORE_APPLICATION_ID 0x67704250
-#define STORE_VERSION	     7
+#define STORE_VERSION	     8
 
 /* SQL that migrates from version n to n + 1, for each n. */
 extern const char *const store_steps[STORE_VERSION];

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "userspace/base/log.h"
+#include "userspace/store/causes.h"
 #include "userspace/store/store_private.h"
 
 /* Start times of the same process may differ by up to this (ns), because /proc has ticks of 10
@@ -627,16 +628,19 @@ static int write_checkpoint_write(struct store *st, const struct intake_note *n,
 static int write_health_write(struct store *st, const struct intake_note *n, int64_t rank)
 {
 	const struct fact_health *h = &n->health;
+	char causes[CAUSES_TEXT_MAX];
 
 	return store_run(
 		st,
 		"INSERT INTO health (rank, kind, onset_ns, onset_mono_ns, size_ns, over, why, phase,"
-		" evidence, end_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (rank, kind,"
+		" evidence, end_ns, causes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (rank, kind,"
 		" onset_mono_ns) DO UPDATE SET size_ns = excluded.size_ns, over = excluded.over, why"
-		" = excluded.why, phase = excluded.phase, evidence = excluded.evidence, end_ns = excluded.end_ns",
-		"itiiiitttI", rank, h->kind, write_wall_ns(n, h->onset_ns), (int64_t)h->onset_ns,
+		" = excluded.why, phase = excluded.phase, evidence = excluded.evidence, end_ns = excluded.end_ns,"
+		" causes = excluded.causes",
+		"itiiiitttIt", rank, h->kind, write_wall_ns(n, h->onset_ns), (int64_t)h->onset_ns,
 		(int64_t)h->size_ns, (int64_t)h->over, h->why, n->text, n->words,
-		write_or_null(h->end_ns, write_wall_ns(n, h->end_ns)));
+		write_or_null(h->end_ns, write_wall_ns(n, h->end_ns)),
+		causes_write(causes, &n->causes));
 }
 
 int write_note(struct store *st, const struct intake_note *n, int64_t rank)

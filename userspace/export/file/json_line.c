@@ -198,23 +198,6 @@ static void line_ledger(struct buffer *out, const struct fact *f)
 	json_bool(out, "final", l->ended);
 }
 
-static void line_causes(struct buffer *out, const struct time_causes *l)
-{
-	json_open(out, "causes", '[');
-	for (int i = 0; i < TIME_CAUSE_COUNT; i++) {
-		if (!l->ns[i])
-			continue;
-		json_open(out, NULL, '{');
-		json_string(out, "cause", time_cause_name[i]);
-		json_uint(out, "ns", l->ns[i]);
-		json_real(out, "share", time_cause_share(l, (enum time_cause)i));
-		if (i == TIME_CAUSE_own_code || *time_causes_line(l, (enum time_cause)i))
-			json_known(out, "line", time_causes_line(l, (enum time_cause)i));
-		json_close(out, '}');
-	}
-	json_close(out, ']');
-}
-
 static void line_health(struct buffer *out, const struct fact_health *h)
 {
 	json_string(out, "kind", h->kind);
@@ -244,7 +227,7 @@ static void line_health(struct buffer *out, const struct fact_health *h)
 	json_nonzero(out, "end_ns", h->end_ns);
 	json_nonzero(out, "end_step", h->end_step);
 	if (h->causes && h->causes->lost_ns)
-		line_causes(out, h->causes);
+		json_part_causes(out, h->causes);
 }
 
 static void line_loss(struct buffer *out, const struct gp_loss *l)
