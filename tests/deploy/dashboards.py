@@ -238,6 +238,11 @@ def main() -> int:
         tap(f"Grafana, {name}: PromQL", promql([check.plain(e) for e in exprs]))
         tap(f"Cloud Monitoring, {name}: types, labels and aligners",
             cloud_problems(json.loads((DEPLOY / "cloud-monitoring" / f"{name}.json").read_text())))
+    shown = {name for file in (DEPLOY / "grafana").glob("*.json") for e in grafana(json.loads(file.read_text())) for name, _ in check.selectors(e)}
+    causes = {"gpbpf_rank_cause_seconds_total", "gpbpf_rank_long_step_seconds_total"}
+    tap("Grafana: lost time is shown by cause", sorted(causes - shown))
+    tap("Cloud Monitoring: lost time is shown by cause",
+        [] if f"{PREFIX}rank/cause_time" in (DEPLOY / "cloud-monitoring/job.json").read_text() else ["rank/cause_time is not shown"])
     for wrong in ("gpbpf_step_total", 'gpbpf_steps_total{jobs="x"}', 'gpbpf_job_time_seconds{bucket=~"GOODPUT|OTHERS"}',
                   "sum by (node_name) (gpbpf_steps_total)", 'gpbpf_rank_state{state="lost"}', "gpbpf:job_goodput:ratio2h",
                   "gpbpf:job_goodput:ratio1h{rank=\"0\"}"):

@@ -24,7 +24,7 @@ from typing import Any, Callable
 TOP = pathlib.Path(__file__).resolve().parents[2]
 NODES, SECONDS = 8, 16
 # Of these the cluster, or its pages, have none.
-QUIET = re.compile(r"ALERTS|process_|gpbpf_records_lost_total|gpbpf_export_dropped_total")
+QUIET = re.compile(r"ALERTS|process_|gpbpf_records_lost_total|gpbpf_export_dropped_total|gpbpf_rank_(cause|long_step)_seconds_total")
 PENDING = {"GpBpfJobHangs", "GpBpfCrashLoop", "GpBpfFailSlow", "GpBpfStraggler", "GpBpfStragglerOfNodes", "GpBpfRanksMissing"}
 
 Sample = tuple[dict[str, str], float]
