@@ -87,7 +87,7 @@ static void test_damaged(void **state)
 		assert_int_equal(causes.lost_ns, 0);
 	}
 	for (int i = 0; i <= TIME_CAUSE_COUNT; i++)
-		strcat(many, "disk 5\n");
+		snprintf(many + 7 * (size_t)i, sizeof(many) - 7 * (size_t)i, "disk 5\n");
 	causes_read(&causes, many, strlen(many));
 	assert_int_equal(causes.lost_ns, 0);
 	causes_read(&causes, bad, strlen(bad));

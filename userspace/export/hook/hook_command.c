@@ -319,9 +319,8 @@ static enum hook_end hook_run_and_wait(const struct hook_command *c, const struc
 /* Writes "NAME=value" to out and returns it. prefix: "NAME=". The value is escaped. */
 static char *hook_command_variable(char out[NAME_ROOM], const char *prefix, const char *value)
 {
-	size_t at = strlen(prefix);
+	size_t at = (size_t)snprintf(out, NAME_ROOM, "%s", prefix);
 
-	memcpy(out, prefix, at);
 	log_escape(out + at, NAME_ROOM - at, value, strlen(value));
 	return out;
 }
