@@ -40,8 +40,8 @@ int write_about(struct store *st, const struct intake_rank *r);
 /* Moves the data of a job from the key that it had earlier in this session to its current key, and
  * adds it to data that is stored there. Call before a rank of the job gets a row. */
 int write_former_names(struct store *st, int64_t session, const struct intake_about *a);
-/* Writes the minutes of the rank up to number r->taken (copied to `closed`, n of them), and its
- * running minute. */
+/* Writes n closed minutes of the rank, which the caller has copied to `closed`, and the minute that
+ * is still running. The last of them has number r->taken. */
 int write_rank(struct store *st, const struct intake_rank *r, const struct intake_minute *closed,
 	       uint32_t n);
 /* Writes a minute. If its row exists, the minute is added to the stored one. */

@@ -353,13 +353,12 @@ static void examine_end(struct examines *e, const struct examine_result *r)
 	for (int i = 0; i < r->count; i++)
 		examine_put(e, r, i);
 	log_info(
-		"examined %d thread%s for %.1f s%s: the busiest CPU spent %.2f ms on it (%.3f %%), %llu runs of the programs",
+		"examined %d thread%s for %.1f s%s: the BPF programs ran %llu times, and took %.2f ms of the busiest CPU (%.3f %%)",
 		r->count, plural((uint64_t)r->count), (double)(r->to_ns - r->from_ns) / 1e9,
 		r->dear ? ", then detached, as it cost more than --overhead-budget" : "",
-		(double)r->cost_ns / 1e6,
+		(unsigned long long)r->runs, (double)r->cost_ns / 1e6,
 		r->to_ns > r->from_ns ? 100 * (double)r->cost_ns / (double)(r->to_ns - r->from_ns)
-				      : 0.0,
-		(unsigned long long)r->runs);
+				      : 0.0);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */

@@ -69,8 +69,9 @@ int ras_new(struct ras **ret, const char *root)
 	r->server = prepared_pid;
 	prepared = -1;
 	if (r->fd < 0)
-		log_warn("NCCL's RAS service is not asked about hangs: no process for it: %s",
-			 strerror(-r->fd));
+		log_warn(
+			"NCCL's RAS service will not be asked about hangs: cannot start the process that asks it: %s",
+			strerror(-r->fd));
 	*ret = r;
 	return 0;
 }

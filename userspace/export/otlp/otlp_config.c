@@ -388,7 +388,7 @@ static int otlp_config_resource_read(struct otlp_config *c)
 		err = otlp_config_each_pair(text, otlp_config_put_attribute, c);
 	if (err == -EINVAL) {
 		log_warn(
-			"OTEL_RESOURCE_ATTRIBUTES is ignored: expected up to %d of key=value[,key=value...], values percent-encoded",
+			"OTEL_RESOURCE_ATTRIBUTES is ignored: expected up to %d pairs key=value, separated by commas, values percent-encoded",
 			OTLP_ATTRIBUTES - 2);
 		otlp_config_attributes_free(c);
 		err = otlp_config_own_attributes(c);

@@ -9,8 +9,9 @@
 
 /* A line that was sampled longer ago than this (ns) is ignored. Ranks are sampled at least every 4
  * s. */
-#define FRESH_NS   10000000000ull
-#define GROUPS_MAX 4 /* groups that are listed in the text */
+#define FRESH_NS 10000000000ull
+/* The text lists at most this many lines, each with the ranks that are at it. */
+#define GROUPS_MAX 4
 
 struct job_lines {
 	struct job_line line[JOB_PLACES];

@@ -354,7 +354,8 @@ struct step_finder {
 		uint32_t layer;
 		uint64_t compiled, cached;
 	} programs;
-	/* search among compiled programs; NULL: none ran, or a more trusted family is elected */
+	/* search for steps among the runs of compiled programs; NULL: none ran, or a more trusted
+	 * family is elected */
 	struct exec *exec;
 	/* search for cycles of waits; NULL: no wait was seen, or a more trusted family is
 	 * elected */

@@ -101,8 +101,9 @@ void lines_between(const struct lines *l, uint64_t from_ns, uint64_t to_ns, bool
  * few samples. */
 void lines_slower(const struct lines *l, const struct lines_sums *before, uint64_t before_ns,
 		  const struct lines_sums *after, uint64_t after_ns, struct lines_slower *ret);
-/* Writes the lines with the largest shares of the time, of those that no package has called, to
- * ret[LINES_TOP]. All entries stay unused if there are fewer than 20 samples. */
+/* Fills ret[LINES_TOP] with the lines of user code at which the most time was spent, the largest
+ * share first. Time in which a package had called the code does not count. Entries without a line
+ * are "", and all are if there are fewer than 20 samples. */
 void lines_top(const struct lines *l, const struct lines_sums *s, struct lines_top *ret);
 /* Finds the line at which the thread was most often in this use between from_ns and to_ns. Its
  * share is the line's part of the samples in that use. "" and 0 if the samples of the use are fewer
