@@ -227,15 +227,17 @@ static void long_steps(void **state)
 
 	(void)state;
 	f.long_rank = -1;
-	f.long_steps = (struct long_steps_view){
-		.count = 3,
-		.lost_ns = 60 * S,
-		.ns = {[TIME_CAUSE_disk] = 45 * S, [TIME_CAUSE_unknown] = 15 * S}};
+	f.long_steps = (struct long_steps_view){.count = 3,
+						.lost_ns = 60 * S,
+						.ns = {[TIME_CAUSE_disk] = 45 * S,
+						       [TIME_CAUSE_frequency] = 6 * S,
+						       [TIME_CAUSE_unknown] = 9 * S}};
 	is(&f, VERDICT_uneven, "3 steps of more than twice the p99 cost 6 % of the time");
 	assert_string_equal(
 		found.of[0].evidence,
 		"3 steps of more than twice the p99 took 1 m 00 s longer than usual: 75 % "
-		"waits for block I/O or a file, 25 % unexplained");
+		"waits for block I/O or a file, 10 % runs longer because the clock of its CPU is "
+		"lower, 15 % unexplained");
 	f.long_steps.lost_ns = 30 * S; /* 3 % of the time */
 	assert_int_equal(first(&f)->kind, VERDICT_steady);
 }

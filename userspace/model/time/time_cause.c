@@ -209,7 +209,7 @@ const char *time_causes_text_with(char *out, size_t len, const struct time_cause
 		at += (size_t)snprintf(out + at, len - at, "%s%.0f %% %s%s", listed ? ", " : "",
 				       100 * time_cause_share(l, (enum time_cause)i),
 				       time_cause_text[i], detail ? detail[i] : "");
-		if (i == TIME_CAUSE_frequency && at < len)
+		if (i == TIME_CAUSE_frequency && l->mhz_before && at < len)
 			at += (size_t)snprintf(out + at, len - at, " (%.1f instead of %.1f GHz)",
 					       l->mhz_after / 1000.0, l->mhz_before / 1000.0);
 		line = time_causes_line(l, (enum time_cause)i);
