@@ -481,7 +481,7 @@ if wanted e2e; then
 		chosen "e2e/$f" || continue
 		case $f in
 		exports | kubernetes) compiled+=("$f") ;;
-		capabilities | device_clock | disks | documents | durable | durable_state | errors | health | loss | terminal) patient+=("$f") ;;
+		capabilities | device_clock | disks | documents | durable | durable_state | errors | health | loss | operations | terminal) patient+=("$f") ;;
 		*) [[ " ${alone[*]} ${torch[*]} " == *" $f "* ]] || others+=("$f") ;;
 		esac
 	done

@@ -12,10 +12,16 @@ setup() {
 }
 teardown() { e2e_teardown; }
 
+# Without ALL, a few models stand for the others.
+chosen() { # model
+	[ -n "${ALL:-}" ] || [[ $1 == @(mlp|conv|attention|lstm) ]] || skip "one of 24 models: ALL=1"
+}
+
 # Trains a model; checks the operations of a step. Torch 1.13 has no FlopCounterMode: its figure is that of the same
 # model on a later version.
 measured() { # current|1.13 model [operations]
 	local truth
+	chosen "$2"
 	python_for "$1" operations
 	run -0 "$GP_BPF" record --quiet -o "$T/tape" -- "$PY" "$TOP/tests/workloads/operations.py" "$2" --seconds 10
 	truth=$(sed -n "s/^operations $2 //p" <<<"$output")
@@ -31,6 +37,7 @@ measured() { # current|1.13 model [operations]
 # Trains a model with an operator that is not counted: the figure is at most the true one, and names the operator.
 bounded() { # model probe
 	local truth got
+	chosen "$1"
 	python_for current operations
 	run -0 "$GP_BPF" record --quiet -o "$T/tape" -- "$PY" "$TOP/tests/workloads/operations.py" "$1" --seconds "${SECONDS_OF_MODEL:-10}"
 	truth=$(sed -n "s/^operations $1 //p" <<<"$output")
