@@ -355,6 +355,36 @@ static void nothing_is_cut(void **state)
 	document_close(s);
 }
 
+/* All verdicts are in the page, as text and not as markup. */
+static void why(void **state)
+{
+	struct report_document *s = document_of(0, 0);
+	struct buffer page = {0};
+
+	(void)state;
+	s->verdicts = (struct verdicts){.count = 2, .unexplained = 0.07};
+	s->verdicts.of[0] = (struct verdict){.kind = VERDICT_input_bound,
+					     .share = 0.64,
+					     .text = "64 % of each step waits for data",
+					     .evidence = "a worker waits for <b>a file</b>",
+					     .next = "more workers"};
+	s->verdicts.of[1] = (struct verdict){
+		.kind = VERDICT_uneven, .share = 0.06, .text = "3 long steps"};
+	html_report(&page, s);
+	assert_non_null(strstr(page.data, "<strong>input-bound</strong>: 64 % of each step waits"));
+	assert_non_null(strstr(page.data, "a worker waits for &lt;b&gt;a file&lt;/b&gt;"));
+	assert_non_null(strstr(page.data, "Try: more workers"));
+	assert_non_null(strstr(page.data, "<strong>uneven steps</strong>: 3 long steps</li>"));
+	assert_non_null(strstr(page.data, "7 % of the time is unexplained"));
+	buffer_free(&page);
+	s->verdicts = (struct verdicts){.count = 1};
+	s->verdicts.of[0] = (struct verdict){.kind = VERDICT_steady, .text = "nothing"};
+	html_report(&page, s);
+	assert_null(strstr(page.data, "id=\"why\""));
+	buffer_free(&page);
+	document_close(s);
+}
+
 static void nothing_is_markup(void **state)
 {
 	struct report_document *s = document_of(0, 0);
@@ -597,14 +627,23 @@ static void fates(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same_numbers),	   cmocka_unit_test(windows),
-		cmocka_unit_test(one_name_each),   cmocka_unit_test(cost_unknown),
-		cmocka_unit_test(nothing_is_cut),  cmocka_unit_test(nothing_is_markup),
-		cmocka_unit_test(worth),	   cmocka_unit_test(escaping),
-		cmocka_unit_test(spans),	   cmocka_unit_test(left_out_here),
-		cmocka_unit_test(left_out_beside), cmocka_unit_test(all_left_out),
-		cmocka_unit_test(columns),	   cmocka_unit_test(fates),
-		cmocka_unit_test(far_apart),	   cmocka_unit_test(ideal),
+		cmocka_unit_test(same_numbers),
+		cmocka_unit_test(windows),
+		cmocka_unit_test(one_name_each),
+		cmocka_unit_test(cost_unknown),
+		cmocka_unit_test(nothing_is_cut),
+		cmocka_unit_test(nothing_is_markup),
+		cmocka_unit_test(why),
+		cmocka_unit_test(worth),
+		cmocka_unit_test(escaping),
+		cmocka_unit_test(spans),
+		cmocka_unit_test(left_out_here),
+		cmocka_unit_test(left_out_beside),
+		cmocka_unit_test(all_left_out),
+		cmocka_unit_test(columns),
+		cmocka_unit_test(fates),
+		cmocka_unit_test(far_apart),
+		cmocka_unit_test(ideal),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -19,6 +19,7 @@ void html_report(struct buffer *out, const struct report_document *s)
 		" - where its time went</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n",
 		html_style);
 	html_head(out, s);
+	html_why(out, s);
 	html_waterfall(out, s);
 	html_cost(out, s);
 	html_rates(out, s);

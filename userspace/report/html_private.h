@@ -35,9 +35,11 @@ const char *html_about(char out[WORD_MAX], double ns);
  * html_often.c. */
 uint64_t html_cut_ns(const struct sketch *t);
 
-/* Append the sections of the page. Defined in html_head.c, html_waterfall.c, html_line.c
- * (timeline), html_step.c, html_often.c and html_table.c. */
+/* Append the sections of the page. Defined in html_head.c, html_why.c, html_waterfall.c,
+ * html_line.c (timeline), html_step.c, html_often.c and html_table.c. */
 void html_head(struct buffer *out, const struct report_document *s);
+/* Appends the verdicts, or nothing if none found anything. */
+void html_why(struct buffer *out, const struct report_document *s);
 void html_waterfall(struct buffer *out, const struct report_document *s);
 /* Append throughput and cost, or nothing if they are unknown. Defined in html_cost.c. */
 void html_cost_cards(struct buffer *out, const struct report_document *s);

@@ -30,6 +30,8 @@ const char html_style[] =
 	".cards dd{margin:0;font-size:1.5rem;font-weight:600;line-height:1.3;"
 	"white-space:nowrap}\n"
 	".cards dd+dd{font-size:.875rem;font-weight:400;color:var(--dim);white-space:normal}\n"
+	".why{margin:0;padding-left:1.5rem}\n"
+	".why li{padding:.15rem 0;overflow-wrap:anywhere}\n"
 	".falls{list-style:none;margin:0;padding:0}\n"
 	".falls li{display:grid;grid-template-columns:minmax(9rem,15rem) 1fr 6rem 4.5rem;"
 	"gap:.75rem;align-items:center;padding:.15rem 0}\n"
