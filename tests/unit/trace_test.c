@@ -285,6 +285,32 @@ static void one_track_for_a_rank_over_its_runs(void **state)
 	end(&t);
 }
 
+static void causes_of_a_slowdown(void **state)
+{
+	struct time_causes causes = {.lost_ns = 100,
+				     .ns = {[TIME_CAUSE_disk] = 75, [TIME_CAUSE_unknown] = 25}};
+	struct fact_health h = {
+		.kind = "fail_slow", .why = "disk", .causes = &causes, .onset_ns = 5 * S};
+	const cJSON *of;
+	struct test t;
+	struct fact f;
+
+	(void)state;
+	begin(&t, "");
+	step_of(&t, 0, 1 * S, 2 * S, 0);
+	f = fact(&t, FACT_HEALTH);
+	f.health = &h;
+	export_set_fact(t.set, &f);
+	close_trace(&t);
+	of = cJSON_GetObjectItem(cJSON_GetObjectItem(event_of(&t, "i", "fail_slow", 0), "args"),
+				 "causes");
+	assert_int_equal(cJSON_GetArraySize(of), 2);
+	assert_string_equal(cJSON_GetObjectItem(cJSON_GetArrayItem(of, 1), "cause")->valuestring,
+			    "disk");
+	assert_true(number_of(cJSON_GetArrayItem(of, 1), "share") == 0.75);
+	end(&t);
+}
+
 static struct fact of_process(uint32_t pid, uint64_t mono_ns)
 {
 	return (struct fact){
@@ -494,6 +520,7 @@ int main(void)
 		cmocka_unit_test(phases_and_waits_to_the_byte),
 		cmocka_unit_test(what_overlaps_gets_lanes_of_its_own),
 		cmocka_unit_test(one_track_for_a_rank_over_its_runs),
+		cmocka_unit_test(causes_of_a_slowdown),
 		cmocka_unit_test(tracks_of_which_nothing_is_told_are_forgotten),
 		cmocka_unit_test(hostile_names_stay_names),
 		cmocka_unit_test(the_size_is_kept_and_what_is_left_out_is_counted),

@@ -5,6 +5,7 @@
 #include "userspace/base/clock.h"
 #include "userspace/base/json_text.h"
 #include "userspace/export/disruption.h"
+#include "userspace/export/json_part.h"
 #include "userspace/export/trace/trace_private.h"
 #include "userspace/ingest/event.h"
 #include "userspace/model/snapshot.h"
@@ -94,6 +95,8 @@ static void trace_fact_draw_health(struct trace *t, const struct fact *f)
 	json_string(b, "why", h->why);
 	json_known(b, "phase", h->phase);
 	json_known(b, "evidence", h->evidence);
+	if (h->causes && h->causes->lost_ns)
+		json_part_causes(b, h->causes);
 	if (h->name) {
 		json_string(b, "name", h->name);
 		json_int(b, "code", h->code);
