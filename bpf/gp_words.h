@@ -196,7 +196,7 @@ enum gp_insn {
 	X(4, detached) /* watched processes do not use the library any more */                     \
 	X(5, counted)  /* over the overhead budget: hits are counted, not sent */                  \
 	X(6, given_up) /* over the overhead budget: detached for now */                            \
-	X(7, idle)     /* of group measure, and nothing is measured now: detached */
+	X(7, idle)     /* detached: a probe of GP_GROUP_measure while nothing is measured */
 
 enum gp_attach_state {
 #define X(id, name) GP_ATTACH_##name = id,

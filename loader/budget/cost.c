@@ -229,7 +229,7 @@ static void cost_measured_add(struct second *s, uint32_t pid, uint64_t cost_ns)
 		return;
 	c->measured_enough = s->enough = true;
 	log_info(
-		"overhead: counting the operations of process %u has cost %.0f ms, as much as the budget of %.3g %% allows for ten minutes: its probes are detached",
+		"overhead: counting floating-point operations in process %u has cost %.0f ms, as much as the budget of %.3g %% allows for ten minutes: the probes that count them are detached; steps are still observed",
 		pid, (double)*sum / 1e6, cost_percent(c->limit_ns));
 }
 
@@ -274,7 +274,7 @@ static void cost_on_change(void *ctx, const struct budget_change *change)
 	runtime = s->cost->unit[change->unit];
 	if (change->what == BUDGET_GIVEN_UP)
 		log_warn(
-			"overhead: probes other than the marker cost %.3f %% of the time of process %u (budget %.3g %%): probes of %s in group %s",
+			"overhead: probes other than those that find steps cost %.3f %% of the time of process %u (budget %.3g %%): probes of %s in group %s",
 			cost_percent(change->cost_ns), change->pid, cost_percent(s->cost->limit_ns),
 			runtime, down[change->to]);
 	else

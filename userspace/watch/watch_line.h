@@ -38,8 +38,9 @@ struct line_reply {
 	} stack[LINE_PROCESSES];
 };
 
-/* A helper_fn: reads a struct line_request and writes a struct line_reply. Takes length_us; at most
- * 0.8 % of this is CPU time, except for finding CPython in a process that was not read before. */
+/* A helper_fn: takes the samples that a struct line_request asks for, and writes them to a struct
+ * line_reply. Runs for length_us, or until it has used a CPU for 0.8 % of that time. It may take
+ * longer to find CPython in a process that it reads for the first time. */
 ssize_t watch_line_there(const void *arg, void *ret, size_t cap);
 
 #endif

@@ -577,7 +577,8 @@ void rank_report_windows(struct rank *r, uint64_t now_ns);
 /* rank_report.c */
 /* Books a span (checkpoint, evaluation...) that the phase finder has found. ctx: the rank. */
 void rank_span(void *ctx, const struct span *s);
-/* Reports the checkpoints and ranges that wait and began before before_ns. */
+/* Reports the checkpoints and ranges in r->notes that began before before_ns: they wait there until
+ * the steps before them are reported. */
 void rank_notes(struct rank *r, uint64_t before_ns);
 /* Reports that the process was not observed from from_ns to now_ns. */
 void rank_report_gap(struct rank *r, uint64_t from_ns, uint64_t now_ns);

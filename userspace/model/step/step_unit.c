@@ -226,8 +226,8 @@ bool unit_follow(const struct unit *u, const struct token *t, uint32_t count, st
 	return true;
 }
 
-/* Returns true if the tokens are runs of one optimizer each: its updates follow each other, then
- * the next optimizer takes over. The caller knows that identities hardly ever come back. */
+/* Returns true if optimizers take turns: each makes several updates in a row, then another one
+ * does. Call it only if unit_noise() is true: identities hardly ever occur again. */
 static bool unit_runs(const struct token *t, uint32_t n)
 {
 	uint32_t changes = 0;
