@@ -149,43 +149,6 @@ static void bad_tensors(void **state)
 	assert_int_equal(formula_operations(&f, &op, PLACE, &n), -EDOM);
 }
 
-static int parse(struct formula *f, const char *text)
-{
-	char buf[GP_FORMULA_MAX] = {0};
-
-	snprintf(buf, sizeof(buf), "%s", text);
-	return formula_parse(f, buf);
-}
-
-static void names(void **state)
-{
-	struct formula f = parsed("except prof,fsdp::: >= 0");
-	struct gp_operation op = {0};
-	uint64_t n = 1;
-
-	(void)state;
-	assert_int_equal(f.names, 2);
-	assert_true(f.bound);
-	assert_int_equal(formula_operations(&f, &op, -1, &n), 0);
-	assert_int_equal(n, 0);
-	memcpy(&op.value[0], "profiler", 8);
-	assert_false(formula_applies(&f, &op));
-	memcpy(&op.value[0], "aten::mm", 8);
-	assert_true(formula_applies(&f, &op));
-	f = parsed("only mm,convolut: ?");
-	assert_true(f.unknown);
-	assert_int_equal(formula_operations(&f, &op, PLACE, &n), -EDOM);
-	assert_false(formula_applies(&f, &op));
-	memcpy(&op.value[0], "mm\0\0\0\0\0", 8);
-	assert_true(formula_applies(&f, &op));
-	memcpy(&op.value[0], "convolut", 8);
-	assert_true(formula_applies(&f, &op));
-	assert_int_equal(parse(&f, "only : ?"), -EINVAL);
-	assert_int_equal(parse(&f, "only mm ?"), -EINVAL);
-	assert_int_equal(parse(&f, "only longer_name: ?"), -EINVAL);
-	assert_int_equal(parse(&f, "only mm,: ?"), -EINVAL);
-}
-
 static void places(void **state)
 {
 	struct formula f = parsed("2 a0 a1 b1");
@@ -211,7 +174,6 @@ int main(void)
 		cmocka_unit_test(products),	cmocka_unit_test(values),
 		cmocka_unit_test(convolutions), cmocka_unit_test(bad_formulas),
 		cmocka_unit_test(bad_tensors),	cmocka_unit_test(places),
-		cmocka_unit_test(names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,7 +70,7 @@ int rank_work_operation(struct rank *r, const struct event *ev)
 	struct work_op *op;
 	int place;
 
-	if (!f || !rank_work_wants(r) || !formula_applies(f, ev->operation))
+	if (!f || !rank_work_wants(r))
 		return 0;
 	if (!w->first_ns)
 		w->first_ns = ev->rec->ts_ns;
@@ -84,10 +84,9 @@ int rank_work_operation(struct rank *r, const struct event *ev)
 	*op = (struct work_op){
 		.ts_ns = ev->rec->ts_ns,
 		.uncounted = f->bound ? ev->rec->probe : 0,
-		.unknown = f->unknown || (f->tensors && place < 0),
+		.unknown = f->tensors && place < 0,
 	};
-	if (f->unknown ||
-	    (!op->unknown && formula_operations(f, ev->operation, place, &op->operations)))
+	if (!op->unknown && formula_operations(f, ev->operation, place, &op->operations))
 		op->uncounted = ev->rec->probe;
 	return 0;
 }

@@ -97,43 +97,10 @@ static bool formula_read_factor(const char **at, struct formula_factor *f)
 	return true;
 }
 
-/* Reads "only NAME,NAME...:" or "except NAME,NAME...:", if it is there. */
-static bool formula_read_names(const char **at, struct formula *f)
-{
-	bool only = !strncmp(*at, "only ", 5);
-	size_t len;
-
-	f->but_names = !strncmp(*at, "except ", 7);
-	if (!only && !f->but_names)
-		return true;
-	*at += only ? 5 : 7;
-	for (;; ++*at) {
-		len = strcspn(*at, ", ");
-		/* a name may contain colons; the one after the last name is followed by a space */
-		if (len && (*at)[len] == ' ' && (*at)[len - 1] == ':')
-			len--;
-		if (!len || len > FORMULA_NAME || f->names == FORMULA_NAMES)
-			return false;
-		memcpy(f->name[f->names++], *at, len);
-		*at += len;
-		if (**at == ':' && (*at)[1] == ' ') {
-			*at += 2;
-			return true;
-		}
-		if (**at != ',')
-			return false;
-	}
-}
-
 static int formula_read(struct formula *f, const char *at)
 {
 	bool begins = true;
 
-	if (!formula_read_names(&at, f))
-		return -EINVAL;
-	f->unknown = !strcmp(at, "?");
-	if (f->unknown)
-		return 0;
 	f->bound = !strncmp(at, ">=", 2);
 	at += f->bound ? 2 : 0;
 	for (;;) {
@@ -173,17 +140,6 @@ int formula_parse(struct formula *ret, const char text[GP_FORMULA_MAX])
 	else
 		memcpy(ret->text, copy, strlen(copy));
 	return err;
-}
-
-bool formula_applies(const struct formula *f, const struct gp_operation *op)
-{
-	char text[FORMULA_NAME + 1] = {0};
-
-	memcpy(text, &op->value[0], FORMULA_NAME);
-	for (int i = 0; i < f->names; i++)
-		if (!strncmp(text, f->name[i], strlen(f->name[i])))
-			return !f->but_names;
-	return !f->names || f->but_names;
 }
 
 /* ---- tensors --------------------------------------------------------------------------------- */
@@ -322,7 +278,7 @@ int formula_operations(const struct formula *f, const struct gp_operation *op, i
 	uint64_t sum = 0, product = 0;
 	struct call c = {.op = op};
 
-	if (f->unknown || (f->tensors && (place < 0 || place >= TENSOR_PLACES)))
+	if (f->tensors && (place < 0 || place >= TENSOR_PLACES))
 		return -EDOM;
 	for (int i = 0; i < f->tensors; i++)
 		if (!tensor_read(op->tensor[i], place, &c.tensor[i]))

@@ -11,8 +11,6 @@
 #include "bpf/gp_abi.h"
 
 #define FORMULA_FACTORS 32
-#define FORMULA_NAMES	10
-#define FORMULA_NAME	8 /* maximum length of a name, the width of a capture */
 /* places at which the number of dimensions may be: words of the window, from its first one */
 #define TENSOR_PLACES 5
 
@@ -29,12 +27,6 @@ struct formula {
 	uint8_t count;	 /* number of factors; 0: no formula */
 	uint8_t tensors; /* number of tensors that it uses: the first one to the last one used */
 	bool bound;	 /* its result is a lower bound */
-	bool unknown;	 /* it has no result */
-	/* Calls count only if the first capture, a text, begins with one of these (but_names: with
-	 * none of these). No names: all calls count. */
-	char name[FORMULA_NAMES][FORMULA_NAME + 1];
-	uint8_t names;
-	bool but_names;
 	char text[GP_FORMULA_MAX]; /* as it was parsed; with a NUL */
 };
 
@@ -48,8 +40,6 @@ struct tensor_places {
  * -EINVAL: it is not a formula, and *ret has no factors. */
 int formula_parse(struct formula *ret, const char text[GP_FORMULA_MAX]);
 
-/* Returns false if a call does not count: it is not one that the formula is for. */
-bool formula_applies(const struct formula *f, const struct gp_operation *op);
 /* Examines the tensors of a call that the formula uses. */
 void tensor_places_learn(struct tensor_places *p, const struct formula *f,
 			 const struct gp_operation *op);
@@ -57,8 +47,7 @@ void tensor_places_learn(struct tensor_places *p, const struct formula *f,
 int tensor_place(const struct tensor_places *p);
 
 /* Computes the number of operations of a call. place: from tensor_place(). Returns 0, or -EDOM: a
- * tensor does not fit the place or lacks a dimension, the number exceeds 64 bits, or the formula
- * has no result. */
+ * tensor does not fit the place or lacks a dimension, or the number exceeds 64 bits. */
 int formula_operations(const struct formula *f, const struct gp_operation *op, int place,
 		       uint64_t *ret);
 
