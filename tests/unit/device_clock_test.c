@@ -207,12 +207,12 @@ static int copied(struct device_clock **ret, struct device_sums *sums)
 	device_clock_archive(&a, &w.clock);
 	device_sums_archive(&a, sums);
 	err = archive_end(&a);
-	if (err)
-		return err;
-	archive_read(&a, bytes.data, bytes.len, "devclock", 1);
-	device_clock_archive(&a, ret);
-	device_sums_archive(&a, sums);
-	err = archive_end(&a);
+	if (!err) {
+		archive_read(&a, bytes.data, bytes.len, "devclock", 1);
+		device_clock_archive(&a, ret);
+		device_sums_archive(&a, sums);
+		err = archive_end(&a);
+	}
 	buffer_free(&bytes);
 	return err;
 }
