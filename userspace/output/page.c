@@ -30,6 +30,8 @@ struct line {
 	uint32_t pid;
 	struct curve *curve;
 	struct program_view rates; /* rates (such as MFU) of the job in the last snapshot */
+	/* for the verdicts; a store has fewer facts, such as no samples of Python lines */
+	struct verdict_facts facts;
 	double accelerator_ns[BUCKET_COUNT];
 };
 
@@ -198,12 +200,13 @@ static void page_line_new(struct page *p, const char *key)
 	p->nlines++;
 }
 
-static void page_line_update(struct line *l, const struct job_view *j)
+static void page_line_update(struct line *l, const struct snapshot *s, const struct job_view *j)
 {
 	if (!l)
 		return;
 	l->pid = j->reference_pid ? j->reference_pid : l->pid;
 	l->rates = j->program;
+	verdict_facts_of_job(&l->facts, s, j);
 	memcpy(l->accelerator_ns, j->accelerator_ns, sizeof(l->accelerator_ns));
 }
 
@@ -264,7 +267,7 @@ void page_snapshot(struct page *p, const struct snapshot *s, bool wait)
 		intake_key(key, s, j);
 		if (!page_line_of(p, key) && !page_line_renamed(p, s, j, key))
 			page_line_new(p, key);
-		page_line_update(page_line_of(p, key), j);
+		page_line_update(page_line_of(p, key), s, j);
 	}
 	p->program = s->program;
 	for (uint32_t i = 0; i < s->nranks; i++)
@@ -327,7 +330,8 @@ static struct curve *page_curve_of(struct page *p, const struct store_job *j)
 	return s;
 }
 
-static void page_cost_put(const struct page *p, struct report_document *s)
+/* Adds what only snapshots have: rates, and facts for the verdicts. */
+static void page_live_put(const struct page *p, struct report_document *s)
 {
 	for (uint32_t i = 0; i < p->nlines; i++) {
 		const struct line *l = &p->lines[i];
@@ -336,6 +340,7 @@ static void page_cost_put(const struct page *p, struct report_document *s)
 			continue;
 		s->program = p->program;
 		s->rates = l->rates;
+		verdict_find(&s->verdicts, &l->facts);
 		memcpy(s->accelerator_ns, l->accelerator_ns, sizeof(s->accelerator_ns));
 	}
 }
@@ -358,7 +363,7 @@ static int page_write_from_store(void *ctx, struct store *st)
 	else if (err)
 		log_error("--html %s: %s", m->page->file, store_why(err));
 	if (!err) {
-		page_cost_put(m->page, s);
+		page_live_put(m->page, s);
 		err = page_put(m->page->file, s);
 		m->page->made = false;
 	}

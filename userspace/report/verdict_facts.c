@@ -163,14 +163,15 @@ static void verdict_facts_trouble(struct verdict_facts *f, const struct snapshot
 {
 	uint64_t for_ns = more_than(s->mono_ns, r->hang.onset_ns);
 
-	if (!r->alive)
-		return;
+	/* of a process that has ended: in the last minute of its life */
 	verdict_facts_lack(f, r, verdict_facts_examined(s, r), rank);
-	verdict_facts_blocked(f, verdict_facts_examined(s, r), rank);
 	if (r->long_steps.lost_ns > f->long_steps.lost_ns) {
 		f->long_steps = r->long_steps;
 		f->long_rank = rank;
 	}
+	if (!r->alive)
+		return;
+	verdict_facts_blocked(f, verdict_facts_examined(s, r), rank);
 	/* If several ranks hang, report the one that has been silent for longest, as it may be the
 	 * cause. */
 	if (r->hang.hung && (!f->hang.now || for_ns > f->hang.for_ns)) {

@@ -88,7 +88,7 @@ void rank_lacked(const struct rank *r, uint64_t now_ns, struct resource_sums *re
 		if (r->loops[i]->first_ns && (!from_ns || r->loops[i]->first_ns < from_ns))
 			from_ns = r->loops[i]->first_ns;
 	}
-	if (!r->resource || !r->alive || !from_ns)
+	if (!r->resource || !from_ns)
 		return;
 	resource_between(r->resource, larger_of(from_ns, more_than(now_ns, RANK_USUAL_NS)), now_ns,
 			 ret);

@@ -192,7 +192,7 @@ void rank_line_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret
 	uint64_t step_ns;
 	double room;
 
-	if (!r->alive || !ls)
+	if (!ls)
 		return;
 	lines_most(ls->lines, LINES_WAITS, more_than(now_ns, RANK_USUAL_NS), now_ns,
 		   &ret->waits_at);
