@@ -75,6 +75,16 @@ need_examinations() { "$GP_BPF" check | grep -q 'tp_btf *yes' || cannot "the ker
 		{ echo "$output" >&2; return 1; }
 }
 
+# The waits are known from samples only, which are not stored; the report and the page have them all the same.
+@test "waits for data of a job of torch 1.13 that has ended" {
+	need_probes
+	python_debian
+	touch "$T/go"
+	sleep 25 | nice -n -20 "$GP_BPF" run --json --html "$T/page" -- "$PY" "$TOP/tests/workloads/loader.py" sleep 0 "$T/go" >"$T/all"
+	tail -n 1 "$T/all" | jq -e '[.. | .verdicts? // empty | .[]] | any(.verdict == "input_bound" and .share > 0.5)' || { cat "$T/all" >&2; return 1; }
+	sed -n '/<h2 id="h-why">/,/<\/section>/p' "$T/page" | grep -q '<strong>input-bound</strong>: [5-9][0-9] % of the time waits for data'
+}
+
 @test "a process that does not train: that is said" {
 	need_probes
 	sleep 30 3>&- &

@@ -380,7 +380,7 @@ static void why(void **state)
 	s->verdicts = (struct verdicts){.count = 1};
 	s->verdicts.of[0] = (struct verdict){.kind = VERDICT_steady, .text = "nothing"};
 	html_report(&page, s);
-	assert_null(strstr(page.data, "id=\"why\""));
+	assert_null(strstr(page.data, "id=\"h-why\""));
 	buffer_free(&page);
 	document_close(s);
 }
