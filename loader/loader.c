@@ -523,6 +523,9 @@ void loader_spent(struct loader *l, const void *records, size_t len)
 
 void loader_protect(struct loader *l, uint64_t roles, uint32_t chosen)
 {
+	/* One by one, it would take seconds to detach the probes of a measurement. */
+	if (!feature_have(FEATURE_MULTI))
+		roles &= ~(1ull << GP_ROLE_operation);
 	if (cost_protect(l->cost, roles, chosen))
 		libraries_settle(l->libraries);
 }

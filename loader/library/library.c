@@ -198,6 +198,7 @@ static void library_attach(struct libraries *ls, struct library *lib, struct rea
 	a->sites = NULL;
 	lib->fd = a->fd;
 	a->fd = -1;
+	library_leave_idle(d, lib->sites, lib->site_count);
 	sites_attach(lib->sites, lib->site_count, d->probes, d->rows, d->kernel, d->attach, &file,
 		     lib->tag, lib->fd);
 	for (size_t i = 0; i < lib->site_count; i++) {
@@ -347,6 +348,10 @@ void libraries_settle(struct libraries *ls)
 	for (size_t i = 0; (lib = table_next(ls->files, &i, NULL));)
 		if (lib->state == LIBRARY_ATTACHED)
 			library_settle(ls->deps, lib, ls->deps->cost);
+	/* rows that were idle until now are new; if a library is being attached, they become active
+	 * together with its rows */
+	if (!ls->fresh_ns)
+		rows_activate(ls->deps->rows);
 }
 
 void libraries_forked(struct libraries *ls, pid_t parent, pid_t child)

@@ -89,6 +89,14 @@ static void library_budget_group_settle(const struct library_deps *d, struct lib
 			lib->name, strerror(-err));
 }
 
+void library_leave_idle(const struct library_deps *d, struct site *sites, size_t n)
+{
+	for (size_t i = 0; d->cost && i < n; i++)
+		if (site_linked(&sites[i]) &&
+		    probe_table_row(d->probes, sites[i].row)->group == GP_GROUP_measure)
+			sites[i].state = GP_ATTACH_idle;
+}
+
 void library_settle(const struct library_deps *d, struct library *lib, const struct cost *cost)
 {
 	enum gp_attach_state *was = calloc(lib->site_count + 1, sizeof(*was));

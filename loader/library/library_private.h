@@ -116,6 +116,9 @@ bool library_classify_program(struct libraries *ls, struct library *lib, pid_t p
 
 /* library_budget.c */
 struct cost;
+/* Call before sites_attach() for new sites: those of group measure get no link. library_settle()
+ * attaches them once something is measured. */
+void library_leave_idle(const struct library_deps *deps, struct site *sites, size_t n);
 /* Attaches and detaches the groups that the budget controls, as the budget has decided. */
 void library_settle(const struct library_deps *deps, struct library *lib, const struct cost *cost);
 

@@ -107,6 +107,7 @@ static void library_search_sites_take(struct libraries *ls, struct library *lib,
 		of[count] = s;
 		fresh[count++] = a->sites[i];
 	}
+	library_leave_idle(d, fresh, count);
 	if (count)
 		sites_attach(fresh, count, d->probes, d->rows, d->kernel, d->attach, &file,
 			     lib->tag, lib->fd);
