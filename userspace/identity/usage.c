@@ -74,7 +74,7 @@ static ssize_t usage_slurp(const char *path, char *buf, size_t cap)
 /* Returns the frequency of a CPU in MHz; 0: unknown. */
 static uint32_t usage_mhz(const char *root, __u64 cpu)
 {
-	char path[PROC_PATH_MAX], text[24];
+	char path[PROC_PATH_MAX], text[24] = "";
 	__u64 khz;
 
 	snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/cpu%llu/cpufreq/scaling_cur_freq",
