@@ -242,6 +242,26 @@ static void long_steps(void **state)
 	assert_int_equal(first(&f)->kind, VERDICT_steady);
 }
 
+/* A process that has ended counts once no process of the run is left. */
+static void ended_process(void **state)
+{
+	struct rank_view ranks[2] = {
+		{.job_key = 1, .trainer = true, .input_share = 0.5, .collect_share = 0.3},
+		{.job_key = 1, .trainer = true, .alive = true}};
+	struct snapshot s = {.ranks = ranks, .nranks = 2};
+	struct job_view j = {.key = 1};
+	struct verdict_facts f;
+
+	(void)state;
+	verdict_facts_of_job(&f, &s, &j);
+	assert_true(f.input_share == 0);
+	assert_true(f.lack[TIME_CAUSE_garbage_collection].share == 0);
+	s.nranks = 1;
+	verdict_facts_of_job(&f, &s, &j);
+	assert_true(f.input_share == 0.5);
+	assert_true(f.lack[TIME_CAUSE_garbage_collection].share == 0.3);
+}
+
 static void lacks(void **state)
 {
 	static const struct {
@@ -358,6 +378,7 @@ int main(void)
 		cmocka_unit_test(stragglers),
 		cmocka_unit_test(uneven_steps),
 		cmocka_unit_test(long_steps),
+		cmocka_unit_test(ended_process),
 		cmocka_unit_test(everything_at_once),
 	};
 

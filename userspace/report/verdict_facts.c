@@ -204,10 +204,26 @@ void verdict_facts_of_rank(struct verdict_facts *ret, const struct snapshot *s,
 	verdict_facts_trouble(ret, s, r, -1);
 }
 
+/* Returns true for a training process of the job's present run. */
+static bool verdict_facts_is_of(const struct rank_view *r, const struct job_view *j)
+{
+	return r->job_key == j->key && r->trainer && r->start_mono_ns >= j->run_start_ns;
+}
+
+/* Returns true if no process of the job's present run is left. */
+static bool verdict_facts_ended(const struct snapshot *s, const struct job_view *j)
+{
+	for (uint32_t i = 0; i < s->nranks; i++)
+		if (s->ranks[i].alive && verdict_facts_is_of(&s->ranks[i], j))
+			return false;
+	return true;
+}
+
 void verdict_facts_of_job(struct verdict_facts *ret, const struct snapshot *s,
 			  const struct job_view *j)
 {
 	const struct loop_view *l = NULL;
+	bool ended = verdict_facts_ended(s, j);
 
 	*ret = (struct verdict_facts){0};
 	verdict_facts_time(ret, &j->ledger);
@@ -215,10 +231,13 @@ void verdict_facts_of_job(struct verdict_facts *ret, const struct snapshot *s,
 	for (uint32_t i = 0; i < s->nranks; i++) {
 		const struct rank_view *r = &s->ranks[i];
 
-		if (r->job_key != j->key || !r->trainer || r->start_mono_ns < j->run_start_ns)
+		if (!verdict_facts_is_of(r, j))
 			continue;
 		if (!l && (l = text_main_loop(r)))
 			verdict_facts_loop(ret, l);
+		/* a process that ended before the others says nothing about the present */
+		if (!r->alive && !ended)
+			continue;
 		if (!ret->input.ns)
 			verdict_facts_input(ret, r);
 		verdict_facts_trouble(ret, s, r, r->rank);
