@@ -176,6 +176,33 @@ static bool figure_long(const struct long_steps_view *l, const char *key, uint64
 	return !strcmp(key, "steps") || !strcmp(key, "lost");
 }
 
+/* badput_BUCKET_examined: examined time of a bucket (by its word in LEDGER_BUCKETS);
+ * badput_BUCKET_CAUSE: the part that a cause explains. *ret_line: the line; NULL: not asked for. */
+static bool figure_badput(const struct rank_view *r, const char *key, uint64_t *ret,
+			  const char **ret_line)
+{
+	for (const struct badput_view *b = r->badput; b < r->badput + RANK_BADPUT; b++) {
+		char prefix[48];
+		size_t len = (size_t)snprintf(prefix, sizeof(prefix), "badput_%s_",
+					      bucket_word[b->bucket]);
+
+		if (!b->examined_ns || strncmp(key, prefix, len) != 0)
+			continue;
+		*ret = b->examined_ns;
+		if (ret_line)
+			*ret_line = b->most.line;
+		for (int i = 0; i < TIME_CAUSE_COUNT; i++) {
+			if (!strcmp(key + len, time_cause_name[i])) {
+				*ret = b->ns[i];
+				return true;
+			}
+		}
+		return !strcmp(key + len, ret_line ? "line" : "examined");
+	}
+	*ret = 0;
+	return !strncmp(key, "badput_", 7);
+}
+
 static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 {
 	static const struct loop_view none;
@@ -264,7 +291,8 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 		}
 	}
 	if (figure_type(f, &r->ledger, key, ret) || figure_range(l, key, ret) ||
-	    figure_bucket(&r->ledger, key, ret) || figure_long(&r->long_steps, key, ret))
+	    figure_bucket(&r->ledger, key, ret) || figure_long(&r->long_steps, key, ret) ||
+	    figure_badput(r, key, ret, NULL))
 		return true;
 	if (!strcmp(key, "in_host") || !strcmp(key, "waited")) {
 		*ret = !l->device_known ? UINT64_MAX : *key == 'w' ? l->wait_ns : l->host_ns;
@@ -436,6 +464,12 @@ static const char *figure_text(const struct figure *f, const char *key)
 		return f->run->seen.phase;
 	if (!strcmp(key, "evidence"))
 		return f->run->seen.evidence;
+	if (f->rank && !strncmp(key, "badput_", 7) && strstr(key, "_line")) {
+		const char *line = "";
+		uint64_t ns;
+
+		return figure_badput(f->rank, key, &ns, &line) ? line : NULL;
+	}
 	if (f->rank && (!strcmp(key, "input_cause") || !strcmp(key, "input_text")))
 		return figure_input(f->rank, !strcmp(key, "input_text"));
 	if (!strcmp(key, "looks") && f->rank)

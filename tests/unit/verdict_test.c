@@ -242,6 +242,31 @@ static void long_steps(void **state)
 	assert_int_equal(first(&f)->kind, VERDICT_steady);
 }
 
+static void badput(void **state)
+{
+	struct verdict_facts f = steady();
+
+	(void)state;
+	f.ns[BUCKET_CHECKPOINT_SAVE] = 100 * S;
+	f.badput[0] = (struct badput_view){.bucket = BUCKET_EVAL, .examined_ns = 10 * S};
+	f.badput[1] = (struct badput_view){
+		.bucket = BUCKET_CHECKPOINT_SAVE,
+		.examined_ns = 90 * S,
+		.ns = {[TIME_CAUSE_disk] = 72 * S, [TIME_CAUSE_unknown] = 18 * S},
+		.most = {.line = "train.py:88 in save()", .share = 0.9}};
+	is(&f, VERDICT_checkpoints, "10 % of the time waits for checkpoints");
+	assert_string_equal(found.of[0].evidence,
+			    "of 1 m 30 s examined: 80 % waits for block I/O or a file, 20 % "
+			    "unexplained; 90 % at train.py:88 in save()");
+	f.badput[1].ns[TIME_CAUSE_disk] = 0;
+	is(&f, VERDICT_checkpoints, "10 %");
+	assert_string_equal(found.of[0].evidence,
+			    "of 1 m 30 s examined: 90 % at train.py:88 in save()");
+	*f.badput[1].most.line = '\0';
+	is(&f, VERDICT_checkpoints, "10 %");
+	assert_string_equal(found.of[0].evidence, "");
+}
+
 /* A process that has ended counts once no process of the run is left. */
 static void ended_process(void **state)
 {
@@ -378,6 +403,7 @@ int main(void)
 		cmocka_unit_test(stragglers),
 		cmocka_unit_test(uneven_steps),
 		cmocka_unit_test(long_steps),
+		cmocka_unit_test(badput),
 		cmocka_unit_test(ended_process),
 		cmocka_unit_test(everything_at_once),
 	};

@@ -671,7 +671,7 @@ void model_slow(const struct model *m, model_trainer_fn *fn, void *ctx)
 	struct rank *r;
 
 	for (size_t at = 0; (r = table_next(m->live, &at, NULL));) {
-		if (rank_slow(r))
+		if (rank_slow(r, m->now_ns))
 			fn(ctx, rank_member(r)->pid, rank_thread(r));
 	}
 }

@@ -172,6 +172,28 @@ static void verdict_straggler(struct verdicts *v, const struct verdict_facts *f)
 
 /* ---- lost time ------------------------------------------------------------------------------- */
 
+/* Adds to the evidence of a verdict what explains the time in a bucket. */
+static void verdict_badput(struct verdict *v, const struct verdict_facts *f, enum bucket bucket)
+{
+	const struct badput_view *b = f->badput;
+	struct time_causes causes = {0};
+	char why[sizeof(v->evidence) / 3], took[WORD_MAX], line[sizeof(v->evidence) / 3] = "";
+
+	while (b < f->badput + RANK_BADPUT && (b->bucket != bucket || !b->examined_ns))
+		b++;
+	if (b == f->badput + RANK_BADPUT)
+		return;
+	causes.lost_ns = b->examined_ns;
+	memcpy(causes.ns, b->ns, sizeof(causes.ns));
+	time_causes_text(why, sizeof(why), &causes);
+	if (*b->most.line)
+		snprintf(line, sizeof(line), "%.0f %% at %s", PERCENT(b->most.share), b->most.line);
+	if (*why || *line)
+		snprintf(v->evidence, sizeof(v->evidence), "of %s examined: %s%s%s",
+			 clock_duration(took, sizeof(took), b->examined_ns), why,
+			 *why && *line ? "; " : "", line);
+}
+
 static void verdict_restarts(struct verdicts *v, const struct verdict_facts *f)
 {
 	uint64_t down_ns = f->ns[BUCKET_RECOVERY] + f->ns[BUCKET_SLICE_DOWN] +
@@ -189,6 +211,8 @@ static void verdict_restarts(struct verdicts *v, const struct verdict_facts *f)
 		 PERCENT(share), (unsigned long long)f->disruptions, plural(f->disruptions),
 		 PERCENT(SHARE(f, down_ns)), PERCENT(SHARE(f, wasted_ns)),
 		 PERCENT(SHARE(f, restore_ns)));
+	if (restore_ns)
+		verdict_badput(one, f, BUCKET_CHECKPOINT_RESTORE);
 	verdict_next(one, wasted_ns > down_ns ? "save checkpoints more often"
 					      : "find the causes: gp-bpf report lists them");
 }
@@ -295,17 +319,30 @@ static void verdict_phase(struct verdicts *v, const struct verdict_facts *f, enu
 }
 
 static void verdict_bucket(struct verdicts *v, const struct verdict_facts *f,
-			   enum verdict_kind kind, uint64_t ns, double least, const char *what,
-			   const char *next)
+			   enum verdict_kind kind, enum bucket bucket, double least,
+			   const char *what, const char *next)
 {
-	double share = SHARE(f, ns);
+	double share = SHARE(f, f->ns[bucket]);
 	struct verdict *one;
 
 	if (share < least)
 		return;
 	one = verdict_add(v, kind, share);
 	snprintf(one->text, sizeof(one->text), "%.0f %% of the time %s", PERCENT(share), what);
+	verdict_badput(one, f, bucket);
 	verdict_next(one, next);
+}
+
+static void verdict_startup(struct verdicts *v, const struct verdict_facts *f)
+{
+	double share = SHARE(f, f->startup_ns);
+	struct verdict *one;
+
+	if (share < STARTUP_MIN)
+		return;
+	one = verdict_add(v, VERDICT_startup, share);
+	snprintf(one->text, sizeof(one->text), "%.0f %% of the time is startup", PERCENT(share));
+	verdict_next(one, "cache compiled programs and data, avoid restarts");
 }
 
 /* Adds what explains the long steps to the evidence of a verdict. */
@@ -489,12 +526,11 @@ void verdict_find(struct verdicts *ret, const struct verdict_facts *f)
 		"pinned memory, asynchronous copies, fewer reads of values such as loss.item()");
 	verdict_phase(ret, f, VERDICT_compilation, PHASE_COMPILE, COST_MIN, "compiles",
 		      "fixed shapes, or a cache of compiled programs");
-	verdict_bucket(ret, f, VERDICT_checkpoints, f->ns[BUCKET_CHECKPOINT_SAVE], COST_MIN,
+	verdict_bucket(ret, f, VERDICT_checkpoints, BUCKET_CHECKPOINT_SAVE, COST_MIN,
 		       "waits for checkpoints", "save asynchronously, or less often");
-	verdict_bucket(ret, f, VERDICT_evaluation, f->ns[BUCKET_EVAL], EVALUATION_MIN,
-		       "is evaluation", "evaluate less often, or on fewer batches");
-	verdict_bucket(ret, f, VERDICT_startup, f->startup_ns, STARTUP_MIN, "is startup",
-		       "cache compiled programs and data, avoid restarts");
+	verdict_bucket(ret, f, VERDICT_evaluation, BUCKET_EVAL, EVALUATION_MIN, "is evaluation",
+		       "evaluate less often, or on fewer batches");
+	verdict_startup(ret, f);
 	verdict_uneven(ret, f);
 	verdict_lack(ret, f, VERDICT_cpu_contention, TIME_CAUSE_cpu_contention, LACK_MIN);
 	verdict_lack(ret, f, VERDICT_cpu_throttled, TIME_CAUSE_cpu_throttled, LACK_MIN);
@@ -509,7 +545,7 @@ void verdict_find(struct verdicts *ret, const struct verdict_facts *f)
 			     : TIME_CAUSE_interpreter_lock,
 		     LACK_MIN);
 	verdict_blocked(ret, f);
-	verdict_bucket(ret, f, VERDICT_other, f->ns[BUCKET_OTHER], OTHER_MIN,
+	verdict_bucket(ret, f, VERDICT_other, BUCKET_OTHER, OTHER_MIN,
 		       "belongs to no step and has no known kind",
 		       "name it: --range, or a mark of the job's own");
 	verdict_sort(ret, now);

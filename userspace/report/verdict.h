@@ -83,6 +83,9 @@ struct verdict_facts {
 		char text[200]; /* "waits for a file (/data/shard-3)" */
 	} blocked;
 	char worker[256]; /* text like blocked.text for a worker of the data loader; "": unknown */
+	/* Causes of the time in buckets of badput: for each bucket, those of the rank with most
+	 * examined time. Unused elements come last. */
+	struct badput_view badput[RANK_BADPUT];
 	/* single long steps, of the rank that lost most by them; -1: there is one rank */
 	struct long_steps_view long_steps;
 	int long_rank;

@@ -157,6 +157,22 @@ static void verdict_facts_lack(struct verdict_facts *f, const struct rank_view *
 		verdict_facts_share(f, TIME_CAUSE_disk, (double)s->block_ns / all_ns, rank, detail);
 }
 
+/* Takes what explains a rank's buckets of badput, unless more of a bucket was examined of another
+ * rank. */
+static void verdict_facts_badput(struct verdict_facts *f, const struct rank_view *r)
+{
+	for (const struct badput_view *b = r->badput; b < r->badput + RANK_BADPUT; b++) {
+		struct badput_view *to = f->badput;
+
+		if (!b->examined_ns)
+			return;
+		while (to->examined_ns && to->bucket != b->bucket)
+			to++;
+		if (b->examined_ns > to->examined_ns)
+			*to = *b;
+	}
+}
+
 /* Adds the current troubles of a rank. rank: its number as shown to users; -1: show no number. */
 static void verdict_facts_trouble(struct verdict_facts *f, const struct snapshot *s,
 				  const struct rank_view *r, int rank)
@@ -165,6 +181,7 @@ static void verdict_facts_trouble(struct verdict_facts *f, const struct snapshot
 
 	/* of a process that has ended: in the last minute of its life */
 	verdict_facts_lack(f, r, verdict_facts_examined(s, r), rank);
+	verdict_facts_badput(f, r);
 	if (r->long_steps.lost_ns > f->long_steps.lost_ns) {
 		f->long_steps = r->long_steps;
 		f->long_rank = rank;

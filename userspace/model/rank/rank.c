@@ -149,6 +149,7 @@ static void rank_tick(struct rank *r, uint64_t now_ns)
 	rank_hang_tick(r, now_ns);
 	rank_change_tick(r, now_ns);
 	rank_long_tick(r, now_ns);
+	rank_badput_tick(r, now_ns);
 	rank_work_tick(r, now_ns);
 	if (r->loops[0]->state.state == STATE_LOCKED && now_ns > NOTE_WAIT_NS)
 		rank_notes(r, now_ns - NOTE_WAIT_NS);

@@ -94,6 +94,17 @@ struct long_steps_view {
 	uint64_t ns[TIME_CAUSE_COUNT]; /* part of lost_ns that each cause explains; sum: lost_ns */
 };
 
+#define RANK_BADPUT 5 /* number of buckets whose causes are looked for */
+/* The causes of the time of a rank in a bucket of badput. */
+struct badput_view {
+	enum bucket bucket;
+	/* Time of the bucket that was examined; 0: the entry is unused. */
+	uint64_t examined_ns;
+	uint64_t ns[TIME_CAUSE_COUNT]; /* part of it that each cause explains; sum: examined_ns */
+	/* The line at which the training thread was for most of that time; "": unknown. */
+	struct lines_top most;
+};
+
 struct rank_view { /* a process that runs or ran a training loop, or that the user named */
 	uint32_t pid;
 	/* start of the process's program if that was seen, otherwise start of the process */
@@ -130,6 +141,8 @@ struct rank_view { /* a process that runs or ran a training loop, or that the us
 	uint64_t checkpoints, restores, checkpoint_save_ns;
 	uint64_t cause_ns[TIME_CAUSE_COUNT]; /* time lost to slowdowns, by cause */
 	struct long_steps_view long_steps;
+	/* Buckets with 5 % of the time or more. The rest is unused. */
+	struct badput_view badput[RANK_BADPUT];
 	/* Waits for the data loader, since the process began. */
 	struct input_sums input;
 	/* Share of the last minute's step time that is in no phase; 0: none, or unknown.
@@ -287,9 +300,9 @@ bool rank_stalled(const struct rank *r, uint64_t now_ns);
 /* Returns true if the process waits for its data loader so much that the reasons should be
  * examined. */
 bool rank_starved(const struct rank *r, uint64_t now_ns);
-/* Returns true if the steps of a loop take longer than usual, even if this may end soon, or if few
- * samples of its Python lines were taken so far. */
-bool rank_slow(const struct rank *r);
+/* Returns true if the steps of a loop take longer than usual, even if this may end soon, if no step
+ * has ended for a while, or if few samples of its Python lines were taken so far. */
+bool rank_slow(const struct rank *r, uint64_t now_ns);
 /* Returns true if the rank is slower than usual or silent, and was not examined since this began.
  * *ret_tid: the thread to examine. */
 bool rank_unexplained(const struct rank *r, uint64_t now_ns, uint32_t *ret_tid);

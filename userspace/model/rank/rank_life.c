@@ -58,6 +58,7 @@ void rank_free(struct rank *r)
 	input_waits_free(r->input);
 	rank_lines_free(r->lines);
 	rank_long_free(r->long_steps);
+	rank_badput_free(r->badput);
 	device_clock_free(r->device);
 	rank_work_free(r->work);
 	free(r->examination);

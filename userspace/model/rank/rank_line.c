@@ -20,6 +20,12 @@
 /* Number of first samples that are taken more often, so that the usual distribution of lines is
  * known soon. */
 #define FIRST_SAMPLES 100
+/* The training thread is sampled more often if it has ended no step for GAP_LEAST_NS and for
+ * GAP_STEPS ideal steps, but not for longer than GAP_MOST_NS: it may save a checkpoint or
+ * evaluate. */
+#define GAP_LEAST_NS 500000000ull
+#define GAP_MOST_NS  60000000000ull
+#define GAP_STEPS    5
 
 struct rank_lines {
 	struct lines *lines;
@@ -90,9 +96,25 @@ int rank_line(struct rank *r, const struct event *ev)
 
 /* ---- slowdowns ------------------------------------------------------------------------------- */
 
-bool rank_slow(const struct rank *r)
+/* Returns true if no step has ended for a while, so that the time may be outside of steps. */
+static bool rank_line_gap(const struct rank *r, uint64_t now_ns)
+{
+	uint64_t last_ns = 0, ideal_ns = 0, gap_ns;
+
+	for (uint32_t i = 0; i < r->nloops; i++) {
+		last_ns = larger_of(last_ns, r->loops[i]->last_end_ns);
+		ideal_ns = larger_of(ideal_ns, r->loops[i]->ideal_ns);
+	}
+	gap_ns = more_than(now_ns, last_ns);
+	return r->alive && ideal_ns && gap_ns >= GAP_LEAST_NS && gap_ns <= GAP_MOST_NS &&
+	       gap_ns / GAP_STEPS >= ideal_ns;
+}
+
+bool rank_slow(const struct rank *r, uint64_t now_ns)
 {
 	if (r->lines && r->nloops && lines_count(r->lines->lines) < FIRST_SAMPLES)
+		return true;
+	if (rank_line_gap(r, now_ns))
 		return true;
 	for (uint32_t i = 0; i < r->nloops; i++) {
 		const struct rank_loop *lp = r->loops[i];
@@ -162,6 +184,21 @@ void rank_line_causes(const struct rank *r, struct rank_slow *slow, const struct
 	if (2 * grown.waits_ns >= slow->causes.ns[TIME_CAUSE_unknown])
 		lines_most(r->lines->lines, LINES_WAITS, v->onset_ns, end_ns, &most);
 	snprintf(slow->causes.waits_line, sizeof(slow->causes.waits_line), "%s", most.line);
+}
+
+/* ---- time outside of steps ------------------------------------------------------------------- */
+
+void rank_line_tag(struct rank *r, uint64_t from_ns, uint64_t to_ns, uint8_t tag)
+{
+	if (r->lines)
+		lines_tag(r->lines->lines, from_ns, to_ns, tag);
+}
+
+void rank_line_tagged(const struct rank *r, uint8_t tag, struct lines_tagged *ret)
+{
+	*ret = (struct lines_tagged){0};
+	if (r->lines)
+		lines_tagged(r->lines->lines, tag, ret);
 }
 
 /* ---- time in no phase ------------------------------------------------------------------------ */

@@ -369,6 +369,7 @@ struct rank {
 	 * none. */
 	struct examination *worker_examination;
 	struct rank_long *long_steps; /* NULL: there was none */
+	struct rank_badput *badput;   /* NULL: there was no span outside of steps */
 	struct rank_hang hang;
 	struct rank_fault fault;
 	struct straggle_view straggle;
@@ -520,6 +521,18 @@ void rank_input_wait(struct rank *r, uint64_t from_ns, uint64_t to_ns);
 void rank_input_evidence(const struct rank *r, const struct change_view *v,
 			 const struct time_causes *causes, uint64_t now_ns, char *out, size_t len);
 
+/* ---- rank_badput.c ---- */
+struct rank_badput;
+/* Handles a span that the ledger settled or moved. */
+void rank_badput_span(struct rank *r, const struct ledger_span *s);
+/* Examines the spans that ended some seconds ago. */
+void rank_badput_tick(struct rank *r, uint64_t now_ns);
+/* Fills the first elements of ret, which is 0 before. l: the time of the rank. */
+void rank_badput_view(const struct rank *r, const struct ledger_view *l,
+		      struct badput_view ret[RANK_BADPUT]);
+void rank_badput_archive(struct archive *a, struct rank_badput **at);
+void rank_badput_free(struct rank_badput *b); /* NULL is allowed */
+
 /* rank_line.c */
 struct rank_lines;
 /* Handles a sample of the Python line of a thread. Returns 0 or -ENOMEM. */
@@ -546,6 +559,9 @@ void rank_line_causes(const struct rank *r, struct rank_slow *slow, const struct
 		      uint64_t now_ns);
 /* Sets the fields of *ret that come from samples of the Python stack: else_share to saved_at. */
 void rank_line_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret);
+/* The same as lines_tag() and lines_tagged(). */
+void rank_line_tag(struct rank *r, uint64_t from_ns, uint64_t to_ns, uint8_t tag);
+void rank_line_tagged(const struct rank *r, uint8_t tag, struct lines_tagged *ret);
 void rank_lines_archive(struct archive *a, struct rank_lines **ls);
 
 /* rank_device.c */

@@ -156,6 +156,7 @@ void rank_archive(struct archive *a, struct rank **at, struct model_env *env, bo
 	examination_archive(a, &r->examination);
 	examination_archive(a, &r->worker_examination);
 	rank_long_archive(a, &r->long_steps);
+	rank_badput_archive(a, &r->badput);
 	archive_require(a, r->alive || !r->monitor || !r->monitor->nopen);
 	rank_hang_archive(a, &r->hang);
 	rank_fault_archive(a, &r->fault);

@@ -15,6 +15,7 @@ static void rank_window_on_trace(void *ctx, const struct ledger_span *s)
 		window_reach_back(r->member.window, s->from_ns);
 		r->ledger_start_ns = s->from_ns;
 	}
+	rank_badput_span(r, s);
 	err = window_add(r->member.window, s);
 	r->error = err ? err : r->error;
 }

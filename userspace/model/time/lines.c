@@ -24,6 +24,7 @@ struct lines_sample {
 	uint32_t span_us;
 	uint8_t line; /* index in lines.name; LINES_KEPT: none */
 	uint8_t use;  /* enum lines_use */
+	uint8_t tag;  /* of lines_tag(); 0: none */
 };
 
 struct lines_name {
@@ -107,11 +108,20 @@ static uint32_t lines_kept(const struct lines *l)
 	return (uint32_t)smaller_of(l->samples, LINES_SAMPLES);
 }
 
-/* Returns the index of a line in l->name. A new line replaces one without samples; if there is
- * none, returns LINES_KEPT. */
-static uint8_t lines_index(struct lines *l, uint64_t hash)
+/* Returns true if the comparison of spans needs the line of a sample in this use. */
+static bool lines_needed(enum lines_use use)
 {
-	uint32_t used = 0;
+	return use == LINES_OWN || use == LINES_OUTSIDE || use == LINES_WAITS ||
+	       use == LINES_LOCKED || use == LINES_SAVED;
+}
+
+/* Returns the index of a line in l->name. A new line replaces one without samples. If there is
+ * none, a line that is needed replaces one whose samples do not need it, and for any other line
+ * LINES_KEPT is returned. */
+static uint8_t lines_index(struct lines *l, uint64_t hash, bool needed)
+{
+	uint32_t used = 0, kept = 0;
+	uint8_t free = 0;
 
 	_Static_assert(LINES_KEPT <= 32, "used has a bit for each line");
 	for (uint8_t i = 0; i < LINES_KEPT; i++) {
@@ -119,16 +129,22 @@ static uint8_t lines_index(struct lines *l, uint64_t hash)
 			return i;
 	}
 	for (uint32_t i = 0; i < lines_kept(l); i++) {
-		if (l->sample[i].line < LINES_KEPT)
-			used |= 1u << l->sample[i].line;
+		const struct lines_sample *s = &l->sample[i];
+
+		if (s->line == LINES_KEPT)
+			continue;
+		used |= 1u << s->line;
+		kept |= lines_needed((enum lines_use)s->use) ? 1u << s->line : 0;
 	}
-	for (uint8_t i = 0; i < LINES_KEPT; i++) {
-		if (!(used & 1u << i)) {
-			l->name[i] = (struct lines_name){.line = hash};
-			return i;
-		}
-	}
-	return LINES_KEPT;
+	used = needed && !~used ? kept : used;
+	while (free < LINES_KEPT && used & 1u << free)
+		free++;
+	if (free == LINES_KEPT)
+		return LINES_KEPT;
+	for (uint32_t i = 0; i < lines_kept(l); i++)
+		l->sample[i].line = l->sample[i].line == free ? LINES_KEPT : l->sample[i].line;
+	l->name[free] = (struct lines_name){.line = hash};
+	return free;
 }
 
 /* Writes "train.py:31 in step()"; code at the top level of a module has no function. */
@@ -170,9 +186,10 @@ static void lines_set_last(struct lines *l, const struct gp_line *s, const char 
 
 /* Returns the index of a line in l->name, which gets a text if the line is new. LINES_KEPT: there
  * is no room. */
-static uint8_t lines_named(struct lines *l, const char *file, const char *function, uint32_t line)
+static uint8_t lines_named(struct lines *l, const char *file, const char *function, uint32_t line,
+			   bool needed)
 {
-	uint8_t i = lines_index(l, lines_hash(file, function, line));
+	uint8_t i = lines_index(l, lines_hash(file, function, line), needed);
 	struct lines_name *name = &l->name[i];
 
 	if (i == LINES_KEPT || *name->text)
@@ -199,9 +216,9 @@ void lines_add(struct lines *l, uint64_t now_ns, const struct gp_line *s, bool s
 		event_copy(file, s->holder_file);
 		event_copy(function, s->holder_function);
 		if (s->holder_line)
-			line = lines_named(l, file, function, s->holder_line);
-	} else if (s->line && (use == LINES_OWN || use == LINES_OUTSIDE || use == LINES_WAITS)) {
-		line = lines_named(l, file, function, s->line);
+			line = lines_named(l, file, function, s->holder_line, true);
+	} else if (s->line) {
+		line = lines_named(l, file, function, s->line, lines_needed(use));
 	}
 	to = &l->sample[l->samples++ % LINES_SAMPLES];
 	*to = (struct lines_sample){
@@ -436,6 +453,48 @@ void lines_most(const struct lines *l, enum lines_use use, uint64_t from_ns, uin
 	ret->share = (double)count[best] / n;
 }
 
+/* ---- tags ------------------------------------------------------------------------------------ */
+
+void lines_tag(struct lines *l, uint64_t from_ns, uint64_t to_ns, uint8_t tag)
+{
+	for (uint32_t i = 0; i < lines_kept(l); i++) {
+		struct lines_sample *s = &l->sample[i];
+
+		if (s->at_ns >= from_ns && s->at_ns < to_ns)
+			s->tag = tag;
+	}
+}
+
+void lines_tagged(const struct lines *l, uint8_t tag, struct lines_tagged *ret)
+{
+	uint64_t all_us = 0, us[LINES_KEPT + 1] = {0}, use_us[LINES_USE_COUNT] = {0};
+	uint8_t best = 0;
+
+	*ret = (struct lines_tagged){0};
+	for (uint32_t i = 0; i < lines_kept(l); i++) {
+		const struct lines_sample *s = &l->sample[i];
+
+		if (s->tag != tag)
+			continue;
+		ret->n++;
+		all_us += s->span_us;
+		use_us[s->use] += s->span_us;
+		/* with these uses, the line is that of another thread */
+		if (s->use != LINES_LOCKED && s->use != LINES_SAVED)
+			us[s->line] += s->span_us;
+	}
+	if (ret->n < SAMPLES_MIN)
+		return;
+	for (int i = 0; i < LINES_USE_COUNT; i++)
+		ret->share[i] = (double)use_us[i] / (double)all_us;
+	for (uint8_t i = 1; i < LINES_KEPT; i++)
+		best = us[i] > us[best] ? i : best;
+	if (!us[best])
+		return;
+	snprintf(ret->most.line, sizeof(ret->most.line), "%s", l->name[best].text);
+	ret->most.share = (double)us[best] / (double)all_us;
+}
+
 /* ---- state ----------------------------------------------------------------------------------- */
 
 void lines_archive(struct archive *a, struct lines **at)
@@ -449,7 +508,7 @@ void lines_archive(struct archive *a, struct lines **at)
 	for (uint32_t i = 0; i < lines_kept(l); i++) {
 		struct lines_sample *s = &l->sample[i];
 
-		archive_fields(a, s, at_ns, span_us);
+		archive_fields(a, s, at_ns, span_us, tag);
 		archive_below(a, &s->line, LINES_KEPT + 1);
 		archive_below(a, &s->use, LINES_USE_COUNT);
 		archive_require(a, s->span_us <= SPAN_US_MAX);

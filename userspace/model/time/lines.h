@@ -110,6 +110,15 @@ void lines_top(const struct lines *l, const struct lines_sums *s, struct lines_t
  * than 20. */
 void lines_most(const struct lines *l, enum lines_use use, uint64_t from_ns, uint64_t to_ns,
 		struct lines_top *ret);
+/* Samples with the same tag. */
+struct lines_tagged {
+	uint32_t n;		       /* if there are fewer than 20, the rest is 0 */
+	double share[LINES_USE_COUNT]; /* part of their time in each use; the sum is 1 */
+	struct lines_top most;	       /* the line at which the thread was most of their time */
+};
+/* Gives the samples of a span a tag, 1 to 255, instead of the one that they have. */
+void lines_tag(struct lines *l, uint64_t from_ns, uint64_t to_ns, uint8_t tag);
+void lines_tagged(const struct lines *l, uint8_t tag, struct lines_tagged *ret);
 /* Returns where the thread was last; at_ns is 0 if there is no sample yet. */
 const struct lines_last *lines_last(const struct lines *l);
 void lines_archive(struct archive *a, struct lines **l);

@@ -197,6 +197,27 @@ void resource_between(const struct resource *r, uint64_t from_ns, uint64_t to_ns
 	}
 }
 
+void resource_sums_add(struct resource_sums *to, const struct resource_sums *s)
+{
+	bool first = !to->covered_ns;
+
+	if (!s->covered_ns)
+		return;
+	to->covered_ns += s->covered_ns;
+	to->wait_ns += s->wait_ns;
+	to->throttled_ns += s->throttled_ns;
+	to->asleep_ns += s->asleep_ns;
+	to->block_ns += s->block_ns;
+	to->memory_ns += s->memory_ns;
+	to->io_ns += s->io_ns;
+	to->run_ns += s->run_ns;
+	to->clocked_ns += s->clocked_ns;
+	to->cycles += s->cycles;
+	to->block_known = (first || to->block_known) && s->block_known;
+	to->stall_known = (first || to->stall_known) && s->stall_known;
+	to->group = (first || to->group) && s->group;
+}
+
 /* ---- state ----------------------------------------------------------------------------------- */
 
 static void resource_usage_archive(struct archive *a, struct gp_usage *u)

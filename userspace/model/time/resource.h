@@ -52,6 +52,8 @@ void resource_pressure(struct resource *r, uint64_t ts_ns, const struct gp_press
 /* Sums the kept seconds within a span. A second that is partly in the span counts in proportion. */
 void resource_between(const struct resource *r, uint64_t from_ns, uint64_t to_ns,
 		      struct resource_sums *ret);
+/* Adds the sums of a further span to *to; `input` is not added. */
+void resource_sums_add(struct resource_sums *to, const struct resource_sums *s);
 void resource_archive(struct archive *a, struct resource **r);
 void resource_sums_archive(struct archive *a, struct resource_sums *s);
 
