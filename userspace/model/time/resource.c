@@ -110,6 +110,33 @@ static uint32_t resource_us(uint64_t ns, uint64_t most_ns)
 	return (uint32_t)(smaller_of(ns, most_ns) / 1000);
 }
 
+/* Moves waits that began before the last second to the seconds in which they were. The kernel
+ * counts a wait only when it is over, so until then the thread seemed to sleep. wait_ns, block_ns:
+ * the parts of waits for a CPU and for block I/O that were too long for the last second. */
+static void resource_earlier(struct resource *r, uint64_t wait_ns, uint64_t block_ns)
+{
+	uint64_t kept = smaller_of(r->seconds, RESOURCE_SECONDS), wait_us = wait_ns / 1000,
+		 block_us = block_ns / 1000;
+
+	for (uint64_t i = 2; i <= kept && (wait_us || block_us); i++) {
+		const struct resource_second
+			*next = &r->second[(r->seconds - i + 1) % RESOURCE_SECONDS];
+		struct resource_second *s = &r->second[(r->seconds - i) % RESOURCE_SECONDS];
+		uint32_t waited_us, blocked_us;
+
+		if (more_than(next->end_ns, s->end_ns) > next->length_us * 1000ull + 1000)
+			return; /* seconds are missing between them */
+		waited_us = (uint32_t)smaller_of(wait_us, s->asleep_us);
+		s->asleep_us -= waited_us;
+		s->wait_us = (uint32_t)smaller_of(s->wait_us + waited_us,
+						  s->length_us - s->throttled_us);
+		blocked_us = (uint32_t)smaller_of(block_us, more_than(s->asleep_us, s->block_us));
+		s->block_us += blocked_us;
+		wait_us = s->asleep_us ? 0 : wait_us - waited_us;
+		block_us = s->asleep_us > s->block_us ? 0 : block_us - blocked_us;
+	}
+}
+
 static void resource_end_second(struct resource *r, uint64_t ts_ns, const struct gp_pressure *p)
 {
 	const struct gp_pressure *last = &r->pressure;
@@ -137,6 +164,8 @@ static void resource_end_second(struct resource *r, uint64_t ts_ns, const struct
 			 (both & GP_PRESSURE_STALL ? RESOURCE_STALL : 0) |
 			 (both & GP_PRESSURE_GROUP ? RESOURCE_GROUP : 0),
 	};
+	resource_earlier(r, more_than(own->wait_ns, length_ns - used_ns),
+			 more_than(own->block_ns, asleep_ns));
 	if (!(both & GP_PRESSURE_STALL))
 		return;
 	s->memory_us = resource_us(
