@@ -118,6 +118,17 @@ class Hog(Go):
             self.hog = None
 
 
+class RealTime(Go):
+    """A program of real-time priority that has the job's CPU once, for 0.7 s."""
+
+    def begin(self):
+        subprocess.run(["timeout", "0.7", "taskset", "-c", str(LAST_CPU), "chrt", "-f", "50", "sh", "-c", "while :; do :; done"],
+                       check=False)
+
+    def end(self):
+        pass
+
+
 class Neighbour(Go):
     """A training job on the same CPU, which begins to train then."""
 

@@ -134,6 +134,12 @@ class Run:
         """The log of the first rank."""
         return json.loads((self.folder / "log0.json").read_text(encoding="utf-8"))
 
+    def report(self):
+        """What the report says of the first rank."""
+        text = (self.folder / "watch.out").read_text(encoding="utf-8")
+        ranks = json.loads(text[text.index("{"):])["ranks"]
+        return next(r for r in ranks if r["pid"] == self.jobs[0].pid)
+
     def health(self):
         """Lines on the health of the first rank."""
         return health_of(self.folder / "lines", self.jobs[0].pid)

@@ -5,8 +5,8 @@
 Kinds are the functions of INJECT and LOADER below; KIND+KIND injects both. "none" injects nothing: what
 slows it comes from outside. Writes FOLDER/ready after some steps, ends once FOLDER/stop exists, and leaves
 FOLDER/log.json: for each step its end (ns, CLOCK_MONOTONIC) and what each kind took of it (ns), and the lines
-of the kinds that lose time in a line of this file; "queue" is the time without a CPU. With RANK set, it is one of
-several ranks over gloo. With WHY_WAIT set, the first step begins once FOLDER/go exists.
+of the kinds that lose time in a line of this file; "queue" is the time without a CPU; for each pause its length, and
+its time without a CPU. With RANK set, it is one of several ranks over gloo. With WHY_WAIT set, the first step begins once FOLDER/go exists.
 """
 import gc
 import io
@@ -15,6 +15,7 @@ import mmap
 import os
 import pathlib
 import pickle
+import subprocess
 import sys
 import threading
 import time
@@ -121,7 +122,51 @@ class Saver:
             model(batch)
 
 
-INJECT = {"sleep": Sleep, "collect": Collect, "read": Read, "device": Device, "absent": Absent, "saver": Saver}
+class Saves:
+    """A thread that saves checkpoints with torch.save()."""
+
+    line = "SAVES"
+
+    def __init__(self):
+        self.state = {f"layer{i}": [float(k) for k in range(200)] for i in range(400)}
+        threading.Thread(target=self.save, daemon=True).start()
+
+    def save(self):
+        while True:
+            if going():
+                torch.save(self.state, FOLDER / "saved.pt")  # SAVES
+            else:
+                time.sleep(0.01)
+
+    def step(self, _on):
+        for _ in range(5):
+            time.sleep(0)  # gives the interpreter's lock away
+
+
+class Pause:
+    """After each 80 steps about 3 s of other computing, beside a program that gets half of its CPU."""
+
+    line = "PAUSE"
+
+    def __init__(self):
+        self.steps, self.pauses = 0, []
+
+    def step(self, on):
+        self.steps += 1
+        if on and self.steps % 80 == 0:
+            with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as hog:
+                begin, queued = time.monotonic_ns(), queued_ns()
+                self.prepare()
+                self.pauses.append([time.monotonic_ns() - begin, queued_ns() - queued])
+                hog.kill()
+
+    def prepare(self):
+        end = time.thread_time() + 1.5
+        while time.thread_time() < end:  # PAUSE
+            pass
+
+
+INJECT = {"sleep": Sleep, "collect": Collect, "read": Read, "device": Device, "absent": Absent, "saver": Saver, "saves": Saves, "pause": Pause}
 
 # ---- in the workers of a data loader -------------------------------------------------------------------
 
@@ -239,6 +284,6 @@ while True:
         torch.distributed.all_reduce(stop)
         if stop:
             break
-(FOLDER / f"log{RANK}.json").write_text(json.dumps({"steps": log, "lines": lines}), encoding="utf-8")
+(FOLDER / f"log{RANK}.json").write_text(json.dumps({"steps": log, "lines": lines, "pauses": getattr(injected.get("pause"), "pauses", [])}), encoding="utf-8")
 sys.stdout.flush()
 os._exit(0)  # without waiting for the loader's workers

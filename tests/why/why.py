@@ -55,6 +55,14 @@ class HangRow(Row):
         self.hang, self.ranks = True, ranks
 
 
+class LongRow(Row):
+    """A run with one long step. causes has one entry."""
+
+
+class PauseRow(Row):
+    """A run with pauses between steps. causes has one entry."""
+
+
 class DeviceRow(Row):
     """A run of a stand-in: see device.py."""
 
@@ -73,10 +81,13 @@ ROWS = [
     Row("time.sleep() at a line", "sleep", {"own_code": "sleep"}, evidence="LINE"),
     Row("gc.collect() of a large heap", "collect", {"garbage_collection": "collect"}),
     Row("checkpoint thread holds the GIL", "saver", {"interpreter_lock": "rest"}, cpus="all"),
+    Row("thread saves checkpoints", "saves", {"checkpoint": "rest"}, cpus="all", evidence="LINE"),
     Row("neighbouring training job", "none", {"cpu_contention": "rest"}, injectors.Neighbour, evidence="of another job"),
     Row("hog and time.sleep()", "sleep", {"cpu_contention": "rest", "own_code": "sleep"}, injectors.Hog),
     Row("slow loader and gc.collect()", "compute+collect",
         {"loader_cpu": "compute", "garbage_collection": "collect"}, torch="current"),
+    LongRow("real-time program, once", "none", {"cpu_contention": "rest"}, injectors.RealTime, slow_s=26),
+    PauseRow("hog in pauses between steps", "pause", {"cpu_contention": "pause"}, evidence="LINE", slow_s=40),
     HangRow("SIGSTOP", "none", {"stopped": "rest"}, injectors.Stop),
     HangRow("collective that one rank does not enter", "absent", {"collective": "rest"}, evidence="LINE", ranks=2),
     DeviceRow("device that throttles", "none", {"device_throttled": "rest"}, evidence="GPU 0 runs at"),
@@ -165,6 +176,28 @@ def judge_hang(row, run, began_ns, ended_ns):
     return j
 
 
+def judge_report(row, run, began_ns, ended_ns):
+    """Judges what the report says of the long step, or of the pauses."""
+    j, log, (cause,), told = Judged(row), run.log(), row.causes, run.report()
+    steps = [length for length, _ in steps_between(log, began_ns - 10**9, ended_ns)]
+    j.usual = statistics.median(steps) / 1e6
+    if isinstance(row, LongRow):
+        found, length = told.get("long_steps", {"causes": [], "lost_ns": 0}), (max(steps) - statistics.median(steps)) / 1e6
+        injected, scale = length, found["lost_ns"] / 1e6
+    else:
+        found = next((b for b in told["badput_causes"] if b["bucket"] == "OTHER"), {"causes": []})
+        length, injected = (statistics.fmean(p[i] for p in log["pauses"]) / 1e6 for i in range(2))
+        scale, j.usual = length, length - injected
+    causes = sorted(found["causes"], key=lambda c: -c["ns"])
+    j.text = found.get("line") or ""
+    j.named = causes[0]["cause"] if causes else "nothing"
+    j.parts = [(cause, injected, scale * sum(c["share"] for c in causes if c["cause"] == cause))]
+    j.right = cause in [c["cause"] for c in causes if c["cause"] != "unknown"][:1] and evidence_wanted(row, log) in j.text
+    j.wrong = [c["cause"] for c in causes if c["cause"] not in (cause, "unknown") and c["share"] >= WITHIN]
+    j.wrong += [h["why"] for h in run.health() if h["why"] != "unknown"]
+    return j
+
+
 def run_row(row, folder):
     """Makes one run of a row. Returns what came out."""
     if isinstance(row, DeviceRow):
@@ -185,6 +218,8 @@ def run_row(row, folder):
         run.end()
     if row.hang:
         return judge_hang(row, run, began_ns, ended_ns)
+    if isinstance(row, (LongRow, PauseRow)):
+        return judge_report(row, run, began_ns, ended_ns)
     log = run.log()
     return judge_slow(row, run, *truth_of(row, log, began_ns, ended_ns), evidence_wanted(row, log))
 
@@ -212,7 +247,7 @@ def cells_of(j):
         return [j.row.name, f"skipped: {j.skipped}" if j.skipped else f"failed: {j.failed}"] + ["-"] * 7
     loss = sum(injected for _, injected, _ in j.parts)
     label = (lambda c: f" {c}") if len(j.parts) > 1 else (lambda c: "")
-    unit = "ms once" if j.row.hang else "ms"
+    unit = "ms once" if j.row.hang or isinstance(j.row, LongRow) else "ms a pause" if isinstance(j.row, PauseRow) else "ms"
 
     def each(value):
         return ", ".join(value(*part) for part in j.parts)

@@ -209,6 +209,40 @@ static void json_command(struct buffer *out, const char *text, bool masked)
 	json_known(out, "command", masked ? shown : text);
 }
 
+static void json_causes(struct buffer *out, const uint64_t ns[TIME_CAUSE_COUNT], uint64_t all_ns)
+{
+	struct time_causes causes = {.lost_ns = all_ns};
+
+	memcpy(causes.ns, ns, sizeof(causes.ns));
+	json_part_causes(out, &causes);
+}
+
+/* Writes what explains single long steps and the time in buckets of badput. */
+static void json_explained(struct buffer *out, const struct rank_view *r)
+{
+	if (r->long_steps.count) {
+		json_open(out, "long_steps", '{');
+		json_uint(out, "count", r->long_steps.count);
+		json_uint(out, "lost_ns", r->long_steps.lost_ns);
+		json_causes(out, r->long_steps.ns, r->long_steps.lost_ns);
+		json_close(out, '}');
+	}
+	json_open(out, "badput_causes", '[');
+	for (int i = 0; i < RANK_BADPUT && r->badput[i].examined_ns; i++) {
+		const struct badput_view *b = &r->badput[i];
+
+		json_open(out, NULL, '{');
+		json_string(out, "bucket", bucket_name[b->bucket]);
+		json_uint(out, "examined_ns", b->examined_ns);
+		json_causes(out, b->ns, b->examined_ns);
+		json_known(out, "line", b->most.line);
+		if (*b->most.line)
+			json_real(out, "line_share", b->most.share);
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+}
+
 static void json_rank(struct buffer *out, const struct snapshot *s, const struct rank_view *r,
 		      bool masked)
 {
@@ -250,6 +284,7 @@ static void json_rank(struct buffer *out, const struct snapshot *s, const struct
 	json_uint_if(out, "secured_ns", r->secured, r->secured_ns);
 	json_resumed(out, &r->resumed);
 	json_hangs(out, &r->hang);
+	json_explained(out, r);
 	user_range_json_figures(out, r);
 	json_health(out, r);
 	json_nonzero(out, "accelerators", r->accelerators);
