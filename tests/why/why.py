@@ -194,7 +194,8 @@ def judge_report(row, run, began_ns, ended_ns):
     j.parts = [(cause, injected, scale * sum(c["share"] for c in causes if c["cause"] == cause))]
     j.right = cause in [c["cause"] for c in causes if c["cause"] != "unknown"][:1] and evidence_wanted(row, log) in j.text
     j.wrong = [c["cause"] for c in causes if c["cause"] not in (cause, "unknown") and c["share"] >= WITHIN]
-    j.wrong += [h["why"] for h in run.health() if h["why"] != "unknown"]
+    also = (cause, "unknown", "own_code") if isinstance(row, PauseRow) else ("unknown",)  # the pauses are own code
+    j.wrong += [h["why"] for h in run.health() if h["why"] not in also]
     return j
 
 
