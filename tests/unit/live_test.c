@@ -73,6 +73,8 @@ static void one_rank(void **state)
 	has(text, "rank 0 of 2  pid 4242  job mnist  python3 train.py");
 	has(text, "locked A by Optimizer.step#AdamW");
 	has(text, "backward:4 fetch:4 zero_grad:1");
+	has(text, " uneven steps: the slowest");
+	has(text, "\n   of the step time is above it; next: ");
 	has(text, "step 2000");
 	has(text, "p50 31.2 ms");
 	has(text, "p99 301 ms");

@@ -63,6 +63,16 @@ static void cmd_watch_report_ready(const struct options *o)
 		close((int)o->ready_fd);
 }
 
+/* Prints on a terminal how long gp-bpf explain will watch. */
+static void cmd_watch_report_explain(const struct options *o)
+{
+	char took[16];
+
+	if (o->explain && !o->quiet && isatty(STDERR_FILENO))
+		fprintf(stderr, "watching for %s (Ctrl-C: explain now)\n",
+			clock_duration(took, sizeof(took), (uint64_t)o->for_ns));
+}
+
 /* Returns the command line of gp-bpf as one text, for reports and the saved state; malloc'd. NULL:
  * no memory. */
 static char *command_text(int argc, char **argv)
@@ -139,6 +149,7 @@ static int cmd_watch_until_end(const struct options *o, struct output *out,
 	if (!err) {
 		watch_reconcile(w);
 		cmd_watch_report_ready(o);
+		cmd_watch_report_explain(o);
 		*ret_ran = true;
 		err = watch_run(w, 0, NULL);
 		watch_ended(w, ret_end);

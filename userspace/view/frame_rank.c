@@ -176,6 +176,28 @@ static void frame_other_loops(struct canvas *c, const struct rank_view *r,
 	}
 }
 
+/* Writes text in one line of the canvas or, if it is longer, in two. */
+static void frame_wrapped(struct canvas *c, enum style style, const char *text)
+{
+	int room = c->cols - 2, first = (int)strlen(text);
+
+	if (first > room)
+		for (first = room; first > 0 && text[first] != ' ';)
+			first--;
+	canvas_line(c, IMPORTANCE_GOOD);
+	canvas_at(c, 1);
+	if (first <= 0) {
+		canvas_put(c, style, "%s", text);
+		return;
+	}
+	canvas_put(c, style, "%.*s", first, text);
+	if (!text[first])
+		return;
+	canvas_line(c, IMPORTANCE_DETAIL);
+	canvas_at(c, 3);
+	canvas_put(c, style, "%s", text + first + 1);
+}
+
 void frame_verdict(struct canvas *c, const struct snapshot *s, const struct rank_view *r)
 {
 	char line[VERDICT_LINE_MAX];
@@ -186,10 +208,8 @@ void frame_verdict(struct canvas *c, const struct snapshot *s, const struct rank
 	verdict_of_trainer(&v, s, r);
 	if (v.of[0].kind == VERDICT_none)
 		return;
-	canvas_line(c, IMPORTANCE_GOOD);
-	canvas_at(c, 1);
-	canvas_put(c, v.of[0].kind < VERDICT_steady ? STYLE_YELLOW : STYLE_GREEN, "%s",
-		   verdict_line(line, sizeof(line), &v.of[0]));
+	frame_wrapped(c, v.of[0].kind < VERDICT_steady ? STYLE_YELLOW : STYLE_GREEN,
+		      verdict_line(line, sizeof(line), &v.of[0]));
 }
 
 void frame_loops(struct canvas *c, const struct rank_view *r, int rows)
