@@ -204,6 +204,38 @@ static void what_goes_on_at_the_end_says_so(void **state)
 	drop(t, all);
 }
 
+static void slowdowns_are_events(void **state)
+{
+	struct otlp_tree *t = tree(1);
+	struct time_causes causes = {
+		.lost_ns = 10 * MS,
+		.ns = {[TIME_CAUSE_disk] = 8 * MS, [TIME_CAUSE_unknown] = 2 * MS}};
+	struct fact_health health = {.kind = "fail_slow",
+				     .why = "disk",
+				     .evidence = "steps take 20 ms instead of 10 ms",
+				     .onset_ns = 3 * S,
+				     .ratio = 2,
+				     .causes = &causes};
+	struct fact f = fact_of(FACT_HEALTH, 4 * S);
+	const cJSON *event;
+	cJSON *all;
+
+	(void)state;
+	f.health = &health;
+	step(t, 1, 2 * S, S, 0);
+	otlp_tree_fact(t, &f);
+	over(t, 5 * S);
+	all = taken();
+	event = find(cJSON_GetObjectItem(find(all, "application", 0), "events"), "gpbpf.slowdown",
+		     0);
+	assert_non_null(event);
+	assert_string_equal(attribute(event, "gpbpf.why"), "disk");
+	assert_non_null(attribute(event, "gpbpf.cause.disk"));
+	assert_null(attribute(event, "gpbpf.cause.network"));
+	assert_string_equal(field(event, "timeUnixNano"), "1700000003000000000");
+	drop(t, all);
+}
+
 /* A save between steps lies in the loop; one before the first step, or behind the last, in the
  * application. */
 static void parents_hold_their_children(void **state)
@@ -370,6 +402,7 @@ int main(void)
 		cmocka_unit_test(of_many_steps_the_odd_ones_are_told),
 		cmocka_unit_test(who_goes_on_goes_on_with_the_trace),
 		cmocka_unit_test(what_goes_on_at_the_end_says_so),
+		cmocka_unit_test(slowdowns_are_events),
 		cmocka_unit_test(parents_hold_their_children),
 		cmocka_unit_test(averages_are_bounded),
 		cmocka_unit_test(what_was_told_is_not_sent_again),

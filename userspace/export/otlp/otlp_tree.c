@@ -142,6 +142,28 @@ static void otlp_tree_error_event(struct otlp_process *p, uint64_t at_ns, const 
 	otlp_event_end(&p->events.text);
 }
 
+/* Adds an event with the causes of a slowdown that was reported, or that has ended. */
+static void otlp_tree_slowdown_event(struct otlp_process *p, const struct fact_health *h)
+{
+	struct buffer *b = &p->events.text;
+	char key[64];
+
+	if (!otlp_event_room(&p->events))
+		return;
+	otlp_event_begin(b, &p->owner, h->over ? "gpbpf.slowdown_end" : "gpbpf.slowdown",
+			 h->over ? h->end_ns : h->onset_ns);
+	otlp_text(b, "gpbpf.why", h->why);
+	otlp_text(b, "gpbpf.evidence", h->evidence);
+	otlp_text(b, "gpbpf.line", h->line);
+	otlp_real(b, "gpbpf.ratio", h->ratio);
+	for (int i = 0; h->causes && h->causes->lost_ns && i < TIME_CAUSE_COUNT; i++) {
+		snprintf(key, sizeof(key), "gpbpf.cause.%s", time_cause_name[i]);
+		if (h->causes->ns[i])
+			otlp_real(b, key, time_cause_share(h->causes, (enum time_cause)i));
+	}
+	otlp_event_end(b);
+}
+
 static void otlp_tree_health(struct otlp_process *p, const struct fact *f)
 {
 	const struct fact_health *h = f->health;
@@ -150,7 +172,10 @@ static void otlp_tree_health(struct otlp_process *p, const struct fact *f)
 	if (h->name)
 		snprintf(text, sizeof(text), "%s: %s (%lld), reported by %s", h->kind, h->name,
 			 (long long)h->code, h->origin ? h->origin : "");
-	else if (!strcmp(h->kind, "hang") && !h->over)
+	else if (h->ratio > 0) {
+		otlp_tree_slowdown_event(p, h);
+		return;
+	} else if (!strcmp(h->kind, "hang") && !h->over)
 		snprintf(text, sizeof(text), "hang: %s%s%s", h->why,
 			 h->evidence && *h->evidence ? ": " : "", h->evidence ? h->evidence : "");
 	else
