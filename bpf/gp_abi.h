@@ -364,8 +364,8 @@ struct gp_blocked {
 	X(2, collective) /* waits for other ranks; only the model finds this out */                \
 	X(3, input)	 /* reads a file, a pipe or a FIFO */                                      \
 	X(4, device)	 /* is in the driver of the accelerator */                                 \
-	X(5, io)	 /* is in uninterruptible sleep, or writes */                              \
-	X(6, lock)	 /* waits for a lock (futex or file) that another thread or process has */ \
+	X(5, io)	 /* is in uninterruptible sleep, writes, or waits for a lock on a file */  \
+	X(6, lock)	 /* waits for a lock in memory (a futex) that another thread has */        \
 	X(7, network)	 /* waits for a socket */                                                  \
 	X(8, child)	 /* waits for a child process to end */                                    \
 	X(9, sleep)	 /* sleeps for a time */                                                   \

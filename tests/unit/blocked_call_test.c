@@ -238,8 +238,8 @@ static void each_way_to_wait(void **state)
 	check(locks, GP_WHY_lock, "futex");
 	held = open(in_root("lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	assert_int_equal(flock(held, LOCK_EX), 0);
-	check(locks_file, GP_WHY_lock, in_root("lock"));
-	check(locks_file, GP_WHY_lock, "/lock ("); /* and its file system */
+	check(locks_file, GP_WHY_io, in_root("lock"));
+	check(locks_file, GP_WHY_io, "/lock ("); /* and its file system */
 	close(held);
 	check(polls, GP_WHY_network, "polls one descriptor");
 	check(waits_events, GP_WHY_idle, "epoll");

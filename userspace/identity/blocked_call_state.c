@@ -279,9 +279,9 @@ static void blocked_call_why_syscall(struct blocked_scan *l)
 		break;
 	case SYSCALL_FLOCK:
 		if (blocked_call_scan_file(l, file, sizeof(file)))
-			blocked_call_put_file(l, GP_WHY_lock, "waits for a lock on", file);
+			blocked_call_put_file(l, GP_WHY_io, "waits for a lock on", file);
 		else
-			blocked_scan_explain(l, GP_WHY_lock, "waits for a lock on a file");
+			blocked_scan_explain(l, GP_WHY_io, "waits for a lock on a file");
 		break;
 	case SYSCALL_FILE:
 		blocked_scan_explain(l, GP_WHY_io, "is in %s", name);

@@ -130,6 +130,18 @@ static void explain_examination(struct canvas *c, const char *label, const struc
 	}
 }
 
+/* Lists the lines at which the training thread was most. */
+static void explain_lines(struct canvas *c, const struct rank_view *r)
+{
+	if (!*r->where[0].line)
+		return;
+	report_field(c, "Python");
+	canvas_put(c, STYLE_PLAIN, "in the last minute ");
+	for (int i = 0; i < LINES_TOP && *r->where[i].line; i++)
+		canvas_put(c, STYLE_PLAIN, "%s%.0f %% at %s", i ? ", " : "",
+			   100 * r->where[i].share, r->where[i].line);
+}
+
 /* Returns true if the rank was examined and is `first`, or another rank of the same job. */
 static bool explain_examined(const struct rank_view *first, const struct rank_view *r)
 {
@@ -146,6 +158,7 @@ static void explain_examinations(struct canvas *c, const struct snapshot *s,
 			continue;
 		explain_examination(c, "thread", s->ranks[i].examination, s->ranks[i].rank,
 				    &s->ranks[i].waits_at);
+		explain_lines(c, &s->ranks[i]);
 		if (s->ranks[i].worker_examination)
 			explain_examination(c, "worker", s->ranks[i].worker_examination,
 					    s->ranks[i].rank, NULL);
@@ -167,6 +180,14 @@ static void explain_json_examinations(struct buffer *out, const struct snapshot 
 		if (r->rank >= 0)
 			json_uint(out, "rank", (uint64_t)r->rank);
 		json_part_examination(out, "examined", r->examination);
+		json_open(out, "lines", '[');
+		for (int k = 0; k < LINES_TOP && *r->where[k].line; k++) {
+			json_open(out, NULL, '{');
+			json_string(out, "line", r->where[k].line);
+			json_real(out, "share", r->where[k].share);
+			json_close(out, '}');
+		}
+		json_close(out, ']');
 		if (*r->waits_at.line) {
 			json_string(out, "waits_at", r->waits_at.line);
 			json_real(out, "waits_at_share", r->waits_at.share);

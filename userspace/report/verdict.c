@@ -56,7 +56,7 @@ static const char *const next_of_cause[TIME_CAUSE_COUNT] = {
 	[TIME_CAUSE_disk] = "faster storage, or a copy of the data on a local disk",
 	[TIME_CAUSE_loader_cpu] = "more loader workers, or cheaper preprocessing",
 	[TIME_CAUSE_loader_io] = "faster storage, or a copy of the data on a local disk",
-	[TIME_CAUSE_network] = "more loader workers, or a copy of the data on a local disk",
+	[TIME_CAUSE_network] = "look at the server that it asks; for data: a copy on a local disk",
 	[TIME_CAUSE_garbage_collection] =
 		"gc.freeze() after the setup, or gc.disable() and gc.collect() between steps",
 	[TIME_CAUSE_own_code] = "make that line cheaper, or move it to another thread",
@@ -132,7 +132,7 @@ static void verdict_crash_loop(struct verdicts *v, const struct verdict_facts *f
 
 static void verdict_slow(struct verdicts *v, const struct verdict_facts *f)
 {
-	char before[WORD_MAX], after[WORD_MAX], rank[WORD_MAX], why[160];
+	char before[WORD_MAX], after[WORD_MAX], rank[WORD_MAX], why[200];
 	enum time_cause cause = time_cause_main(&f->slow.causes);
 	struct verdict *one;
 	size_t at;

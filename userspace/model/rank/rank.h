@@ -164,6 +164,9 @@ struct rank_view { /* a process that runs or ran a training loop, or that the us
 	double locked_share;
 	/* The same, while the thread that had the lock saved a checkpoint. */
 	double saved_share;
+	/* The lines of the user's code at which the training thread was for most of the last
+	 * minute, whatever it did there. */
+	struct lines_top where[LINES_TOP];
 	/* Most frequent line of the training thread in the last minute while it waited (not for the
 	 * interpreter's lock, and not in a data loader), as a share of those waits. */
 	struct lines_top waits_at;

@@ -181,7 +181,9 @@ void rank_line_causes(const struct rank *r, struct rank_slow *slow, const struct
 		   v->onset_ns, end_ns, &most);
 	snprintf(slow->causes.holder_line, sizeof(slow->causes.holder_line), "%s", most.line);
 	most = (struct lines_top){0};
-	if (2 * grown.waits_ns >= slow->causes.ns[TIME_CAUSE_unknown])
+	if (2 * grown.waits_ns >= slow->causes.ns[TIME_CAUSE_unknown] +
+					  slow->causes.ns[TIME_CAUSE_network] +
+					  slow->causes.ns[TIME_CAUSE_disk])
 		lines_most(r->lines->lines, LINES_WAITS, v->onset_ns, end_ns, &most);
 	snprintf(slow->causes.waits_line, sizeof(slow->causes.waits_line), "%s", most.line);
 }
@@ -237,6 +239,7 @@ void rank_line_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret
 		   &ret->locked_at);
 	lines_most(ls->lines, LINES_SAVED, more_than(now_ns, RANK_USUAL_NS), now_ns,
 		   &ret->saved_at);
+	lines_where(ls->lines, more_than(now_ns, RANK_USUAL_NS), now_ns, ret->where);
 	step_ns = ls->step_ns[0] + ls->step_ns[1];
 	if (step_ns)
 		ret->else_share = (double)(ls->else_ns[0] + ls->else_ns[1]) / (double)step_ns;

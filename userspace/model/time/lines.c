@@ -453,6 +453,36 @@ void lines_most(const struct lines *l, enum lines_use use, uint64_t from_ns, uin
 	ret->share = (double)count[best] / n;
 }
 
+void lines_where(const struct lines *l, uint64_t from_ns, uint64_t to_ns,
+		 struct lines_top ret[LINES_TOP])
+{
+	uint64_t all_us = 0, us[LINES_KEPT] = {0};
+	uint32_t n = 0;
+
+	memset(ret, 0, LINES_TOP * sizeof(*ret));
+	for (uint32_t i = 0; i < lines_kept(l); i++) {
+		const struct lines_sample *s = &l->sample[i];
+
+		if (s->at_ns < from_ns || s->at_ns >= to_ns)
+			continue;
+		n++;
+		all_us += s->span_us;
+		if (s->line < LINES_KEPT && s->use != LINES_LOCKED && s->use != LINES_SAVED)
+			us[s->line] += s->span_us;
+	}
+	for (int k = 0; n >= SAMPLES_MIN && k < LINES_TOP; k++) {
+		uint8_t best = 0;
+
+		for (uint8_t i = 1; i < LINES_KEPT; i++)
+			best = us[i] > us[best] ? i : best;
+		if (!us[best])
+			return;
+		snprintf(ret[k].line, sizeof(ret[k].line), "%s", l->name[best].text);
+		ret[k].share = (double)us[best] / (double)all_us;
+		us[best] = 0;
+	}
+}
+
 /* ---- tags ------------------------------------------------------------------------------------ */
 
 void lines_tag(struct lines *l, uint64_t from_ns, uint64_t to_ns, uint8_t tag)

@@ -110,6 +110,11 @@ void lines_top(const struct lines *l, const struct lines_sums *s, struct lines_t
  * than 20. */
 void lines_most(const struct lines *l, enum lines_use use, uint64_t from_ns, uint64_t to_ns,
 		struct lines_top *ret);
+/* Fills ret[LINES_TOP] with the lines of the user's code in which the thread was for most of a
+ * span, whatever it did there or in code called from there. Entries without a line are "", and all
+ * are if there are fewer than 20 samples. */
+void lines_where(const struct lines *l, uint64_t from_ns, uint64_t to_ns,
+		 struct lines_top ret[LINES_TOP]);
 /* Samples with the same tag. */
 struct lines_tagged {
 	uint32_t n;		       /* if there are fewer than 20, the rest is 0 */

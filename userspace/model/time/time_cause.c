@@ -186,7 +186,7 @@ const char *time_causes_line(const struct time_causes *l, enum time_cause c)
 {
 	if (c == TIME_CAUSE_own_code)
 		return l->line;
-	if (c == TIME_CAUSE_unknown)
+	if (c == TIME_CAUSE_unknown || c == TIME_CAUSE_network || c == TIME_CAUSE_disk)
 		return l->waits_line;
 	return c == TIME_CAUSE_interpreter_lock || c == TIME_CAUSE_checkpoint ? l->holder_line : "";
 }
@@ -217,7 +217,8 @@ const char *time_causes_text_with(char *out, size_t len, const struct time_cause
 			at += (size_t)snprintf(out + at, len - at, "%s %s",
 					       i == TIME_CAUSE_own_code	 ? ":"
 					       : i == TIME_CAUSE_unknown ? ", it waits at"
-									 : " at",
+					       : *l->holder_line && line == l->holder_line ? " at"
+											   : ", at",
 					       line);
 		listed |= 1u << i;
 	}

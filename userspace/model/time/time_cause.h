@@ -57,8 +57,8 @@ struct time_causes {
 	uint64_t ns[TIME_CAUSE_COUNT];
 	/* Lines of Python, as "train.py:31 in step()"; "": unknown. line: the one to which own_code
 	 * refers. holder_line: where the thread is that has the interpreter's lock, for
-	 * interpreter_lock and checkpoint. waits_line: where most of the unexplained time is
-	 * waited. */
+	 * interpreter_lock and checkpoint. waits_line: where most of the time is waited that is
+	 * unexplained, or explained by network or disk. */
 	char line[LINES_TEXT_MAX], holder_line[LINES_TEXT_MAX], waits_line[LINES_TEXT_MAX];
 	uint32_t mhz_before, mhz_after; /* mean clock of the CPU, for frequency; 0: unknown */
 };
@@ -76,8 +76,8 @@ void time_cause_add_wait(struct time_causes *l, enum time_cause c, uint64_t ns);
 enum time_cause time_cause_main(const struct time_causes *l);
 /* Returns the share of the lost time, 0 to 1, that a cause explains. */
 double time_cause_share(const struct time_causes *l, enum time_cause c);
-/* Returns the line of Python that belongs to a cause: line, holder_line or, for unknown,
- * waits_line. "": unknown, or the cause has none. */
+/* Returns the line of Python that belongs to a cause: line, holder_line or, for unknown, network
+ * and disk, waits_line. "": unknown, or the cause has none. */
 const char *time_causes_line(const struct time_causes *l, enum time_cause c);
 /* Writes "81 % waits for a CPU on which other threads run, 19 % unexplained" to out and returns
  * out. Causes with the largest share come first. "" if nothing was examined or explained. */
