@@ -20,9 +20,9 @@ teardown() {
 # The job and what disturbs it share CPU 1, and come before everything else there.
 FIRST=(nice -n -20 taskset -c 1)
 
-# Steps of 20 ms on the CPU, until the test says go; then 50 more.
-start_steps() {
-	start_job "${FIRST[@]}" "$TRAIN" load wait pace=100 work=20000 until steps=50
+# Steps of 20 ms, until the test says go; then 50 more.
+start_steps() { # microseconds of each on the CPU
+	start_job "${FIRST[@]}" "$TRAIN" load wait pace=$((20100 - $1)) work="$1" until steps=50
 	start_watch record -o "$T/tape" --slow-after 5s --pid "$JOB" --json --quiet --export "json:$T/out" || return 1
 	READY_S=100 until_true usual
 }
@@ -38,6 +38,7 @@ start_hog() {
 	HOG=$!
 }
 slow() { grep -qs '"kind":"fail_slow"' "$T/out"; }
+recovered() { grep -qs '"kind":"recovered"' "$T/out"; }
 slow_by() { # cause least-share
 	jq -se --arg cause "$1" --argjson least "$2" 'map(select(.kind == "fail_slow")) | .[0] |
 		.why == $cause and (.causes[] | select(.cause == $cause) | .share >= $least)
@@ -46,12 +47,12 @@ slow_by() { # cause least-share
 }
 
 @test "another program on its CPU: CPU contention" {
-	start_steps
+	start_steps 20000
 	start_hog
 	READY_S=100 until_true slow
-	sleep 3
 	kill "$HOG"
-	sleep 8
+	HOG=
+	READY_S=100 until_true recovered
 	end_steps
 	slow_by cpu_contention 0.7
 	jq -se 'length == 2 and .[1].kind == "recovered" and .[1].why == "cpu_contention"' "$T/health"
@@ -64,9 +65,9 @@ slow_by() { # cause least-share
 }
 
 @test "one long step, as a real-time program has its CPU: CPU contention" {
-	start_steps
+	start_steps 2000
 	timeout 0.7 taskset -c 1 chrt -f 50 sh -c 'while :; do :; done' || :
-	sleep 22
+	sleep 22 # the causes of a long step are looked for 20 s after it
 	end_steps
 	cat "$T/health"
 	run -0 --separate-stderr "$GP_BPF" replay "$T/tape"
@@ -81,7 +82,6 @@ slow_by() { # cause least-share
 	READY_S=100 until_true usual
 	set_quota 60
 	READY_S=100 until_true slow
-	sleep 3
 	end_steps
 	slow_by cpu_throttled 0.5
 }
@@ -107,7 +107,6 @@ start_loader() { # kind workers
 	READY_S=100 until_true usual
 	touch "$T/go"
 	READY_S=100 until_true slow
-	sleep 3
 	job_end
 	watch_end
 	jq -c 'select(.type == "health")' "$T/out" >"$T/health"
@@ -153,13 +152,36 @@ evidence() { jq -se --arg text "$1" 'map(select(.kind == "fail_slow")) | .[0].ev
 
 # ---- lines of Python -------------------------------------------------------------------------------
 
-# A program of torch whose steps take longer for a while; what is lost then is known to be at one line.
-own_code() { # kind
+# Programs of torch whose steps take longer for a while, the first on CPU 1, the second on CPU 0.
+own_code_run() { # kinds
+	local kind cpu=1 pids=()
 	python_debian
-	background /dev/null "$T/its" "$T/its.err" "${FIRST[@]}" "$GP_BPF" record -o "$T/tape" --quiet --slow-after 5s --export "json:$T/out" \
-		-- "$PY" "$TOP/tests/workloads/own_code.py" "$1"
-	wait_exit "$LAST"
-	equal 0 "$STATUS" "$(tail -n 5 "$T/its.err")"
+	for kind; do
+		T=$BATS_FILE_TMPDIR/$kind
+		mkdir "$T"
+		background /dev/null "$T/its" "$T/its.err" nice -n -20 taskset -c "$((cpu--))" "$GP_BPF" record -o "$T/tape" --quiet \
+			--slow-after 5s --export "json:$T/out" -- "$PY" "$TOP/tests/workloads/own_code.py" "$kind" "$T/end"
+		pids+=("$LAST")
+	done
+	for kind; do
+		T=$BATS_FILE_TMPDIR/$kind
+		READY_S=100 until_true recovered
+		touch "$T/end"
+		wait_exit "${pids[0]}"
+		equal 0 "$STATUS" "$(tail -n 5 "$T/its.err")"
+		pids=("${pids[@]:1}")
+	done
+}
+# What is lost in such a program is known to be at one line. Those that only sleep run beside one that computes: the first test of the
+# two starts both.
+own_code() { # kind
+	local kinds=("$1")
+	case $1 in
+	loop | sleep) kinds=(loop sleep) ;;
+	lock | held) kinds=(lock held) ;;
+	esac
+	[ -d "$BATS_FILE_TMPDIR/$1" ] || own_code_run "${kinds[@]}"
+	T=$BATS_FILE_TMPDIR/$1
 	jq -c 'select(.type == "health")' "$T/out" >"$T/health"
 	cat "$T/health"
 }
