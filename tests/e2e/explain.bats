@@ -25,7 +25,7 @@ teardown() { e2e_teardown; }
 
 # What was so from the beginning is no slowdown: it is in the verdicts all the same.
 lacks() { # verdict least-share
-	run -0 --separate-stderr "$GP_BPF" explain --pid "$JOB" --for 20s --json
+	run -0 --separate-stderr "$GP_BPF" explain --pid "$JOB" --for 15s --json
 	jq -e --arg verdict "$1" --argjson least "$2" '.jobs[0].verdicts[0] | .verdict == $verdict and .share > $least' <<<"$output" ||
 		{ echo "$output" >&2; return 1; }
 }
@@ -67,7 +67,7 @@ need_examinations() { "$GP_BPF" check | grep -q 'tp_btf *yes' || cannot "the ker
 	touch "$T/go"
 	start_job nice -n -20 "$PY" "$TOP/tests/workloads/loader.py" network 2 "$T/go"
 	job_line ready
-	run -0 --separate-stderr "$GP_BPF" explain --pid "$JOB" --for 25s --json
+	run -0 --separate-stderr "$GP_BPF" explain --pid "$JOB" --for 17s --json
 	job_end
 	jq -e '.jobs[0] | (.verdicts | any(.verdict == "input_bound" and (.text | contains("waiting for the network"))
 			and (.evidence | test("a loader worker waits for a network socket \\(127.0.0.1:[0-9]+\\)"))))
@@ -80,7 +80,7 @@ need_examinations() { "$GP_BPF" check | grep -q 'tp_btf *yes' || cannot "the ker
 	need_probes
 	python_debian
 	touch "$T/go"
-	sleep 25 | nice -n -20 "$GP_BPF" run --json --html "$T/page" -- "$PY" "$TOP/tests/workloads/loader.py" sleep 0 "$T/go" >"$T/all"
+	sleep 17 | nice -n -20 "$GP_BPF" run --json --html "$T/page" -- "$PY" "$TOP/tests/workloads/loader.py" sleep 0 "$T/go" >"$T/all"
 	tail -n 1 "$T/all" | jq -e '[.. | .verdicts? // empty | .[]] | any(.verdict == "input_bound" and .share > 0.5)' || { cat "$T/all" >&2; return 1; }
 	sed -n '/<h2 id="h-why">/,/<\/section>/p' "$T/page" | grep -q '<strong>input-bound</strong>: [5-9][0-9] % of the time waits for data'
 }
