@@ -73,17 +73,21 @@ suite_report() { # name
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 
-# Runs while others run, in what they leave of the machine.
-suite_aside() { # name command...
+# Runs while the next suites run; suite_settle waits for it.
+suite_beside() { # name command...
 	chosen "$1" || return 0
 	rm -f "$(log_of "$1").end"
 	suite_run "$@" &
 	asides[$1]=$!
-	renice -n 19 -p $! >/dev/null
 	disown
 }
+# The same, in what the others leave of the machine.
+suite_aside() { # name command...
+	suite_beside "$@"
+	[ -z "${asides[$1]:-}" ] || renice -n 19 -p "${asides[$1]}" >/dev/null
+}
 
-suite_settle() { # name: of one aside; nothing, where there is none or it has been told
+suite_settle() { # name: of one that runs beside; nothing, where there is none or it has been told
 	[ -n "${asides[$1]:-}" ] || return 0
 	printf '%-34s ' "$1"
 	while [ ! -e "$(log_of "$1").end" ] && kill -0 "${asides[$1]}" 2>/dev/null; do
@@ -512,12 +516,18 @@ if wanted deploy; then
 	suite deploy/dashboards tests/deploy/dashboards.py
 	suite deploy/image tests/deploy/image.sh
 	if [ -n "$ALL" ]; then
-		suite deploy/nodes nodes
-		suite deploy/two-nodes two_nodes
+		# These mostly wait. Each has ports, folders, namespaces and control groups of its own; what they need is made before, as
+		# two that make it would be in each other's way. The package is compiled in what they leave.
 		echo "Kubernetes, compiled (once, 0.2 GB; ${XDG_CACHE_HOME:-$HOME/.cache}/gp-bpf/kube):"
-		suite deploy/deb tests/deploy/deb.sh
-		suite deploy/kubernetes tests/deploy/kubernetes.sh
+		"$MAKE" -s -j"$jobs" fakes build/plain/tests/deploy/nodes
+		suite_aside deploy/deb tests/deploy/deb.sh
+		suite_beside deploy/kubernetes tests/deploy/kubernetes.sh
+		suite_beside deploy/nodes nodes
+		suite deploy/two-nodes two_nodes
+		suite_settle deploy/nodes
 		suite deploy/daemonset tests/deploy/daemonset.py
+		suite_settle deploy/kubernetes
+		suite_settle deploy/deb
 	fi
 fi
 
