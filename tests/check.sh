@@ -120,9 +120,10 @@ suite_large() { # seconds name command...
 	suite "$@"
 }
 
-e2e_chain() { # "names": one after the other
+e2e_chain() { # "names": one after the other, without those that another chain has taken
 	local name
 	for name in $1; do
+		mkdir "$(log_of "e2e/$name").taken" 2>/dev/null || continue
 		suite_run "e2e/$name" e2e "tests/e2e/$name.bats"
 	done
 }
@@ -136,13 +137,15 @@ e2e_room() { # process id of PATIENT's chain, or ""
 }
 
 # Chains of test files side by side; each file is told some time after its end. PATIENT: names of those that hardly use a CPU,
-# one chain besides the others.
+# one chain besides the others. Names in both run in the chain that gets there first.
 e2e_together() { # chains
-	local name waiting=() left=() none patient=''
+	local name names="$* ${PATIENT:-}" waiting=() left=() none patient=''
+	for name in $names; do
+		rm -rf "$(log_of "e2e/$name").end" "$(log_of "e2e/$name").taken"
+	done
 	if [ -n "${PATIENT:-}" ]; then
 		for name in $PATIENT; do
-			rm -f "$(log_of "e2e/$name").end"
-			waiting+=("$name")
+			[[ " $* " == *" $name "* ]] || waiting+=("$name")
 		done
 		e2e_chain "$PATIENT" &
 		patient=$!
@@ -150,7 +153,6 @@ e2e_together() { # chains
 	while [ $# -gt 0 ] || [ ${#waiting[@]} -gt 0 ]; do
 		if [ $# -gt 0 ] && e2e_room "$patient"; then
 			for name in $1; do
-				rm -f "$(log_of "e2e/$name").end"
 				waiting+=("$name")
 			done
 			e2e_chain "$1" &
@@ -476,7 +478,7 @@ if wanted e2e; then
 	# its boundaries are compared with clocks of its own: one at a time, where there are few; by itself, when all
 	# of its loops run. The rest waits a lot. Some need what takes long to compile.
 	alone=(budget life node slow)
-	compiled=() torch=() others=() patient=()
+	compiled=() torch=() others=() patient=() either=()
 	for f in steps_current steps_debian hang truth jax tensorflow; do
 		chosen "e2e/$f" && torch+=("$f")
 	done
@@ -486,11 +488,13 @@ if wanted e2e; then
 		case $f in
 		exports | kubernetes) compiled+=("$f") ;;
 		capabilities | device_clock | disks | documents | durable | durable_state | errors | health | loss | operations | terminal) patient+=("$f") ;;
+		explain | gcm | hostile) either+=("$f") ;;
 		*) [[ " ${alone[*]} ${torch[*]} " == *" $f "* ]] || others+=("$f") ;;
 		esac
 	done
 	[ "$jobs" -ge 4 ] || [ ${#torch[@]} -eq 0 ] || torch=("${torch[*]}")
-	PATIENT="${patient[*]}"
+	others+=("${either[@]}") # last: half of their time they wait, and the patient ones may be done by then
+	PATIENT="${patient[*]} ${either[*]}"
 	if [ -n "$ALL" ]; then
 		e2e_together "${others[@]}"
 		PATIENT=
