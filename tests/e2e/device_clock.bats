@@ -53,13 +53,13 @@ for kind, payload, *_ in records(sys.argv[1]):
 @test "an accelerator that is too hot: its clock is the cause, and the evidence names it" {
 	local helper
 	figures clock 1980 reasons 4 busy 90 celsius 60 errors 0
-	export FAKE_CUDA='cuStreamSynchronize:latency=55ms,latency=110ms@250'
-	start_training nvidia1 420
+	export FAKE_CUDA='cuStreamSynchronize:latency=55ms,latency=110ms@180'
+	start_training nvidia1 280
 	watch_training
 	READY_S=60 until_true steps 100
 	helper=$(pgrep -P "$WATCH" -x gp-bpf-device)
 	equal 0000000000000000 "$(sed -n 's/^CapEff:\t//p' "/proc/$helper/status")" "capabilities of the helper process"
-	READY_S=60 until_true steps 236
+	READY_S=60 until_true steps 166
 	figures clock 990 reasons 0x28 busy 90 celsius 87 errors 0
 	job_end
 	watch_end
