@@ -526,7 +526,9 @@ struct gp_pressure {
 	__u64 throttled_ns;
 	__u64 stall_ns[3]; /* GP_STALL_* */
 	__u32 flags;	   /* GP_PRESSURE_* */
-	__u32 reserved;
+	/* How often the control group, or one that contains it, exceeded memory.high; with
+	 * GP_PRESSURE_HIGH. */
+	__u32 high;
 };
 #define GP_STALL_CPU	     0
 #define GP_STALL_MEMORY	     1
@@ -535,6 +537,7 @@ struct gp_pressure {
 #define GP_PRESSURE_THROTTLE 1 /* throttled_ns is known */
 #define GP_PRESSURE_STALL    2 /* stall_ns is known */
 #define GP_PRESSURE_GROUP    4 /* stall_ns is of the control group, not of the machine */
+#define GP_PRESSURE_HIGH     8 /* memory.high is set, so that `high` is known */
 
 /* Python stack of a thread (tid) that makes no progress, innermost call first, such as "wait
  * (threading.py:324) < fetch (loader.py:31)". The names in it are hostile. */
@@ -706,6 +709,36 @@ enum gp_device_reason {
 		GP_DEVICE_REASON_COUNT
 };
 
+/* Bytes that a training process and the workers of its data loader read, and failures of the
+ * network, in the last second. All figures are since the previous record. TCP and interfaces are
+ * those of the network namespace of the process, InfiniBand ports those of the machine, so both
+ * include the traffic of other processes. Names are hostile. */
+struct gp_traffic {
+	__u64 at_ns;   /* when the figures were read, CLOCK_MONOTONIC */
+	__u64 span_ns; /* time since they were read before */
+	/* Bytes read by the process: from storage; by calls like read(2), which also read the page
+	 * cache, pipes and sockets. With GP_TRAFFIC_READ. */
+	__u64 storage, calls;
+	/* The same, sums over all workers; with GP_TRAFFIC_WORKERS */
+	__u64 worker_storage, worker_calls;
+	/* TCP segments: sent the first time, sent again; with GP_TRAFFIC_TCP */
+	__u64 sent, resent;
+	/* Interfaces and InfiniBand ports: packets that were dropped or damaged; with
+	 * GP_TRAFFIC_LINKS */
+	__u64 dropped, errors;
+	/* InfiniBand ports: how often the link failed; packets sent again; ticks in which data
+	 * waited to be sent, of a length that depends on the port. */
+	__u64 downs, rdma_resent, waits;
+	__u32 workers; /* worker processes with known figures */
+	__u32 flags;   /* GP_TRAFFIC_* */
+	/* Interface ("eth0") or port ("mlx5_0/1") that had most failures of all kinds; "": none */
+	char link[24];
+};
+#define GP_TRAFFIC_READ	   1
+#define GP_TRAFFIC_WORKERS 2
+#define GP_TRAFFIC_TCP	   4
+#define GP_TRAFFIC_LINKS   8
+
 /* Last record of a tape that was closed in order. */
 struct gp_end {
 	__u32 reason; /* enum gp_end_reason */
@@ -758,6 +791,7 @@ struct gp_end {
 	X(91, input, struct gp_input)                                                              \
 	X(94, ras, struct gp_ras)                                                                  \
 	X(95, device, struct gp_device)                                                            \
+	X(96, traffic, struct gp_traffic)                                                          \
 	X(100, operation, struct gp_operation)                                                     \
 	X(101, formula, struct gp_formula)
 
@@ -823,6 +857,7 @@ _Static_assert(sizeof(struct gp_examined) == 416, "ABI");
 _Static_assert(sizeof(struct gp_waited) == 160, "ABI");
 _Static_assert(sizeof(struct gp_instead) == 128, "ABI");
 _Static_assert(sizeof(struct gp_device) == 80, "ABI");
+_Static_assert(sizeof(struct gp_traffic) == 136, "ABI");
 
 /* Returns the next record in memory, or NULL at the end and at a record that is cut off or shorter
  * than its header. Each record is padded to 8 bytes. Payloads are not checked. Usage:

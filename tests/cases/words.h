@@ -253,8 +253,9 @@ static inline void word_blocked(struct script *s, const struct move *m)
 	}
 }
 
-/* lacks D [cpu T] [wait T] [block T] [throttled T] [memory T] [io T]: each second for D, the thread
- * uses and waits so much of it, and its control group lacks so much. */
+/* lacks D [cpu T] [wait T] [block T] [throttled T] [memory T] [io T] [high N]: each second for D,
+ * the thread uses and waits so much of it, and its control group lacks so much, and exceeds
+ * memory.high so often. */
 static inline void word_lacks(struct script *s, const struct move *m)
 {
 	struct script_lack *l = &s->lack[s->pid];
@@ -268,12 +269,16 @@ static inline void word_lacks(struct script *s, const struct move *m)
 		       {"memory", &l->pressure.stall_ns[GP_STALL_MEMORY]},
 		       {"io", &l->pressure.stall_ns[GP_STALL_IO]}};
 
+	__u32 high = 0;
+
 	l->usage.flags = GP_USAGE_BLOCK;
 	for (int i = 2; i + 1 < m->argc; i += 2) {
 		if (!strcmp(m->argv[i], "mhz"))
 			l->usage.mhz = (__u32)move_number(m, i + 1, 0);
+		high |= !strcmp(m->argv[i], "high") ? (__u32)move_number(m, i + 1, 0) : 0;
 	}
-	l->pressure.flags = GP_PRESSURE_THROTTLE | GP_PRESSURE_STALL | GP_PRESSURE_GROUP;
+	l->pressure.flags = GP_PRESSURE_THROTTLE | GP_PRESSURE_STALL | GP_PRESSURE_GROUP |
+			    GP_PRESSURE_HIGH;
 	for (uint64_t at_ns = 1000000000ull; at_ns <= move_length(m); at_ns += 1000000000ull) {
 		for (int i = 2; i + 1 < m->argc; i += 2) {
 			for (size_t k = 0; k < sizeof(figures) / sizeof(figures[0]); k++)
@@ -281,6 +286,7 @@ static inline void word_lacks(struct script *s, const struct move *m)
 							  ? move_ns(m, i + 1, 0)
 							  : 0;
 		}
+		l->pressure.high += high;
 		*(struct gp_usage *)script_add(s, GP_KIND_usage, m->at_ns + at_ns, script_pid(s),
 					       -1) = l->usage;
 		*(struct gp_pressure *)script_add(s, GP_KIND_pressure, m->at_ns + at_ns,
@@ -322,6 +328,50 @@ static inline void word_feeds(struct script *s, const struct move *m)
 	for (uint64_t at_ns = f.span_ns; at_ns <= move_length(m); at_ns += f.span_ns)
 		*(struct gp_input *)script_add(s, GP_KIND_input, m->at_ns + at_ns, script_pid(s),
 					       -1) = f;
+}
+
+/* traffic D [storage MB] [calls MB] [worker_storage MB] [worker_calls MB] [sent N] [resent N]
+ * [dropped N] [errors N] [downs N] [rdma_resent N] [waits N] [link NAME]: each second for D, the
+ * process and its loader workers read so much, and its network fails so often. */
+static inline void word_traffic(struct script *s, const struct move *m)
+{
+	struct gp_traffic g = {.span_ns = 1000000000ull,
+			       .flags = GP_TRAFFIC_READ | GP_TRAFFIC_WORKERS | GP_TRAFFIC_TCP |
+					GP_TRAFFIC_LINKS,
+			       .workers = 1};
+	const struct {
+		const char *key;
+		__u64 *at, unit;
+	} figures[] = {{"storage", &g.storage, 1000000},
+		       {"calls", &g.calls, 1000000},
+		       {"worker_storage", &g.worker_storage, 1000000},
+		       {"worker_calls", &g.worker_calls, 1000000},
+		       {"sent", &g.sent, 1},
+		       {"resent", &g.resent, 1},
+		       {"dropped", &g.dropped, 1},
+		       {"errors", &g.errors, 1},
+		       {"downs", &g.downs, 1},
+		       {"rdma_resent", &g.rdma_resent, 1},
+		       {"waits", &g.waits, 1}};
+	const size_t n = sizeof(figures) / sizeof(figures[0]);
+
+	for (int i = 2; i + 1 < m->argc; i += 2) {
+		size_t k = 0;
+
+		while (k < n && strcmp(m->argv[i], figures[k].key) != 0)
+			k++;
+		if (k < n)
+			*figures[k].at = move_number(m, i + 1, 0) * figures[k].unit;
+		else if (!strcmp(m->argv[i], "link"))
+			snprintf(g.link, sizeof(g.link), "%s", m->argv[i + 1]);
+		else
+			script_fail(s, "which traffic? %s", m->argv[i]);
+	}
+	for (uint64_t at_ns = g.span_ns; at_ns <= move_length(m); at_ns += g.span_ns) {
+		g.at_ns = SCRIPT_BASE_NS + m->at_ns + at_ns;
+		*(struct gp_traffic *)script_add(s, GP_KIND_traffic, m->at_ns + at_ns,
+						 script_pid(s), -1) = g;
+	}
 }
 
 /* clock D MHZ [REASON...] [busy PERCENT] [errors N] [card N]: each second for D, the accelerator of
@@ -517,6 +567,8 @@ static inline bool word_life(struct script *s, const struct move *m)
 		snprintf(k->text, sizeof(k->text), "%s", move_text(m, ""));
 	} else if (!strcmp(w, "lacks")) {
 		word_lacks(s, m);
+	} else if (!strcmp(w, "traffic")) {
+		word_traffic(s, m);
 	} else if (!strcmp(w, "feeds")) {
 		word_feeds(s, m);
 	} else if (!strcmp(w, "line")) {

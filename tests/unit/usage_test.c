@@ -156,6 +156,35 @@ static void version_1(void **state)
 	assert_int_equal(p.stall_ns[GP_STALL_CPU], 5000);
 }
 
+/* memory.high slows down threads: its count, of the innermost group that has such a limit. */
+static void high(void **state)
+{
+	struct usage_group g;
+	struct gp_pressure p;
+
+	(void)state;
+	put("proc/5/cgroup", "0::/pod/job/rank\n");
+	put_pressure("sys/fs/cgroup/pod/job/rank", ".pressure", 100);
+	put("sys/fs/cgroup/pod/job/rank/memory.high", "max\n");
+	put("sys/fs/cgroup/pod/job/rank/memory.events", "low 0\nhigh 1\n");
+	put("sys/fs/cgroup/pod/job/memory.high", "1073741824\n");
+	put("sys/fs/cgroup/pod/job/memory.events", "low 0\nhigh 412\nmax 3\noom 0\n");
+	put("sys/fs/cgroup/pod/memory.high", "4096\n");
+	usage_group_find(root, 5, &g);
+	usage_pressure(&g, &p);
+	assert_int_equal(p.flags, GP_PRESSURE_STALL | GP_PRESSURE_GROUP | GP_PRESSURE_HIGH);
+	assert_int_equal(p.high, 412);
+	/* the wait for reclaim is in memory.pressure */
+	assert_int_equal(p.stall_ns[GP_STALL_MEMORY], 101000);
+	put("sys/fs/cgroup/pod/job/memory.events", "high none\n");
+	usage_pressure(&g, &p);
+	assert_false(p.flags & GP_PRESSURE_HIGH);
+	put("sys/fs/cgroup/pod/job/memory.high", "max\n");
+	put("sys/fs/cgroup/pod/memory.high", "max\n");
+	usage_group_find(root, 5, &g);
+	assert_string_equal(g.high, "");
+}
+
 /* Without pressure of its control group, that of the machine is used, and said to be so. */
 static void machine(void **state)
 {
@@ -202,6 +231,7 @@ int main(void)
 		T(thread_files),
 		T(version_2),
 		T(version_1),
+		T(high),
 		T(machine),
 		T(hostile),
 	};

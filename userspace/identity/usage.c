@@ -158,6 +158,26 @@ static void usage_folder(char *out, size_t cap, const char *root, const char *mo
 		*out = '\0';
 }
 
+/* Sets out to the folder of the innermost group with a limit memory.high, from the group PATH
+ * outwards; otherwise to "". Reclaim slows down threads that exceed it, whichever of these groups
+ * has the limit. */
+static void usage_high_folder(char *out, size_t cap, const char *root, const char *path)
+{
+	char group[256], file[PROC_PATH_MAX], limit[24] = "";
+	char *slash;
+
+	snprintf(group, sizeof(group), "%s", path);
+	while (strlen(path) < sizeof(group) && (slash = strrchr(group, '/')) && slash[1]) {
+		usage_folder(out, cap, root, "", group, "memory.high");
+		snprintf(file, sizeof(file), "%s/memory.high", out);
+		if (*out && usage_slurp(file, limit, sizeof(limit)) > 0 && *limit >= '0' &&
+		    *limit <= '9')
+			return;
+		*slash = '\0';
+	}
+	*out = '\0';
+}
+
 /* Parses a line of /proc/PID/cgroup: NUMBER:CONTROLLERS:PATH. */
 static void usage_group_line(const char *root, const char *line, struct usage_group *ret)
 {
@@ -177,6 +197,7 @@ static void usage_group_line(const char *root, const char *line, struct usage_gr
 				     path + 1, "cpu.pressure");
 		if (!*ret->cpu)
 			usage_folder(ret->cpu, sizeof(ret->cpu), root, "", path + 1, "cpu.stat");
+		usage_high_folder(ret->high, sizeof(ret->high), root, path + 1);
 		/* the pressure of the root group is that of the whole machine */
 		ret->own = *ret->pressure && strcmp(path + 1, "/") != 0;
 	} else if (usage_has_controller(list, (size_t)(path - list), "cpu")) {
@@ -224,6 +245,22 @@ static bool usage_throttled(const char *folder, __u64 *ret_ns)
 	return false;
 }
 
+static bool usage_high(const char *folder, __u32 *ret)
+{
+	char path[PROC_PATH_MAX], text[512] = "";
+	const char *at;
+	__u64 times;
+
+	snprintf(path, sizeof(path), "%s/memory.events", folder);
+	if (usage_slurp(path, text, sizeof(text)) <= 0)
+		return false;
+	at = strstr(text, "\nhigh ");
+	if (usage_number(at ? at + strlen("\nhigh ") : NULL, &times))
+		return false;
+	*ret = (__u32)times;
+	return true;
+}
+
 void usage_pressure(const struct usage_group *g, struct gp_pressure *ret)
 {
 	static const char *const names[GP_STALL_COUNT] = {"cpu", "memory", "io"};
@@ -234,6 +271,8 @@ void usage_pressure(const struct usage_group *g, struct gp_pressure *ret)
 	*ret = (struct gp_pressure){0};
 	if (*g->cpu && usage_throttled(g->cpu, &ret->throttled_ns))
 		ret->flags |= GP_PRESSURE_THROTTLE;
+	if (*g->high && usage_high(g->high, &ret->high))
+		ret->flags |= GP_PRESSURE_HIGH;
 	for (int i = 0; i < GP_STALL_COUNT; i++) {
 		const char *at;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* usage.h - reads CPU time and waiting time of threads, from schedstat and stat in
  * /proc/PID/task/TID, and the frequency of its CPU. Also reads how much a control group lacked CPU,
- * memory or I/O, from cpu.stat and *.pressure files (of version 2, or of the cpu controller of
- * version 1).
+ * memory or I/O, from cpu.stat, *.pressure and memory.events files (of version 2, or of the cpu
+ * controller of version 1).
  *
  * Nothing here blocks: no file is read for which the kernel takes the mmap lock of the process, and
  * none that a process could choose. Bounded in bytes. root: "", or the folder that contains proc
@@ -19,6 +19,9 @@
 struct usage_group {
 	char cpu[256];	    /* holds cpu.stat */
 	char pressure[256]; /* contains cpu.pressure, memory.pressure, io.pressure */
+	/* Holds memory.events of the innermost group with a limit memory.high; "": there is none.
+	 */
+	char high[256];
 	/* The pressure is that of the process's control group; false: that of the machine. */
 	bool own;
 };

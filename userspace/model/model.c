@@ -495,6 +495,7 @@ static int model_event(struct model *m, const struct event *ev)
 	case GP_KIND_usage:
 	case GP_KIND_pressure:
 	case GP_KIND_input:
+	case GP_KIND_traffic:
 	case GP_KIND_device:
 		return model_feed_one(m, ev);
 	case GP_KIND_examined:

@@ -71,8 +71,8 @@ void model_silent(const struct model *m, model_silent_fn *fn, void *ctx);
 typedef void model_stalled_fn(void *ctx, uint32_t pid, uint32_t world_size);
 void model_stalled(const struct model *m, model_stalled_fn *fn, void *ctx);
 /* Calls fn for each process that trains. Once a second the caller should pass the resource use and
- * waits of its threads to model_feed() as gp_usage and gp_pressure. tid: thread that trained
- * last. */
+ * waits of its threads to model_feed() as gp_usage and gp_pressure, and its traffic as gp_traffic.
+ * tid: thread that trained last. */
 typedef void model_trainer_fn(void *ctx, uint32_t pid, uint32_t tid);
 void model_trainers(const struct model *m, model_trainer_fn *fn, void *ctx);
 /* Calls fn for each process that trains and waits for input (input_wait.h), and after it for each

@@ -90,6 +90,15 @@ static void verdict_next(struct verdict *v, const char *next)
 	snprintf(v->next, sizeof(v->next), "%s", next ? next : "");
 }
 
+/* Adds a text to the evidence of a verdict. */
+static void verdict_evidence(struct verdict *v, const char *text)
+{
+	size_t at = strlen(v->evidence);
+
+	if (*text)
+		snprintf(v->evidence + at, sizeof(v->evidence) - at, "%s%s", at ? "; " : "", text);
+}
+
 /* Writes "rank 3 " to out, or "" if rank is -1. Returns out. */
 static const char *verdict_rank(char out[WORD_MAX], int rank)
 {
@@ -153,6 +162,7 @@ static void verdict_slow(struct verdicts *v, const struct verdict_facts *f)
 	time_causes_text(why, sizeof(why), &f->slow.causes);
 	at = strlen(one->text);
 	snprintf(one->text + at, sizeof(one->text) - at, "%s%s", *why ? ": " : "", why);
+	snprintf(one->evidence, sizeof(one->evidence), "%s", f->slow.causes.figures);
 }
 
 static void verdict_straggler(struct verdicts *v, const struct verdict_facts *f)
@@ -302,6 +312,8 @@ static void verdict_input(struct verdicts *v, const struct verdict_facts *f)
 			 ": %s", why);
 	if (f->input.reason == INPUT_DISK || f->input.reason == INPUT_NETWORK)
 		snprintf(one->evidence, sizeof(one->evidence), "%s", f->worker);
+	if (f->input.reason == INPUT_DISK)
+		verdict_evidence(one, f->worker_reads);
 	verdict_input_next(one, &f->input);
 }
 
@@ -315,6 +327,8 @@ static void verdict_phase(struct verdicts *v, const struct verdict_facts *f, enu
 		return;
 	one = verdict_add(v, kind, verdict_part(f, (int)phase));
 	snprintf(one->text, sizeof(one->text), "%.0f %% of each step %s", PERCENT(share), what);
+	if (phase == PHASE_COLLECTIVE)
+		verdict_evidence(one, f->network);
 	verdict_next(one, next);
 }
 
@@ -413,6 +427,7 @@ static void verdict_lack(struct verdicts *v, const struct verdict_facts *f, enum
 		 : verdict_of_holder(cause) ? " at "
 					    : ": ",
 		 f->lack[cause].detail);
+	verdict_evidence(one, f->lack[cause].evidence);
 	verdict_next(one, f->lack[cause].own ? "fewer threads or loader workers, or more CPUs"
 					     : next_of_cause[cause]);
 }

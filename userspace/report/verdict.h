@@ -82,6 +82,8 @@ struct verdict_facts {
 		enum gp_wait wait;
 		char text[200]; /* "waits for a file (/data/shard-3)" */
 	} blocked;
+	/* Figures of the last minute: what the loader's workers read, failures of the network. */
+	char worker_reads[TRAFFIC_TEXT], network[TRAFFIC_TEXT];
 	char worker[256]; /* text like blocked.text for a worker of the data loader; "": unknown */
 	/* Causes of the time in buckets of badput: for each bucket, those of the rank with most
 	 * examined time. Unused elements come last. */
@@ -109,7 +111,8 @@ struct verdict_facts {
 		/* the process that ran most while the thread waited for a CPU belongs to the same
 		 * job */
 		bool own;
-		char detail[160]; /* "": none */
+		char detail[160];	     /* "": none */
+		char evidence[TRAFFIC_TEXT]; /* "": none */
 	} lack[TIME_CAUSE_COUNT];
 	struct {
 		bool now;

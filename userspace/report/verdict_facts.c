@@ -68,6 +68,7 @@ static void verdict_facts_input(struct verdict_facts *f, const struct rank_view 
 	double share;
 
 	f->input_share = r->input_share;
+	traffic_reads_text(f->worker_reads, sizeof(f->worker_reads), NULL, &r->traffic, true);
 	if (rank_input_causes(r, causes))
 		f->input = causes[0].input;
 	else if (!input_find(&r->input, &f->input))
@@ -110,16 +111,19 @@ static void verdict_facts_blocked(struct verdict_facts *f, const struct examinat
 	snprintf(f->blocked.text, sizeof(f->blocked.text), "%s", text);
 }
 
-/* Records the share of a cause of delays, unless another rank has a larger one. */
-static void verdict_facts_share(struct verdict_facts *f, enum time_cause cause, double share,
+/* Records the share of a cause of delays, unless another rank has a larger one; returns whether it
+ * did. */
+static bool verdict_facts_share(struct verdict_facts *f, enum time_cause cause, double share,
 				int rank, const char *detail)
 {
 	if (share <= f->lack[cause].share)
-		return;
+		return false;
 	f->lack[cause].own = false;
+	*f->lack[cause].evidence = '\0';
 	f->lack[cause].share = share;
 	f->lack[cause].rank = rank;
 	snprintf(f->lack[cause].detail, sizeof(f->lack[cause].detail), "%s", detail);
+	return true;
 }
 
 static void verdict_facts_lack(struct verdict_facts *f, const struct rank_view *r,
@@ -147,14 +151,17 @@ static void verdict_facts_lack(struct verdict_facts *f, const struct rank_view *
 			    "");
 	/* Use memory pressure only if it was measured for the job's cgroup: other programs may
 	 * cause the pressure on the whole machine. */
-	if (s->stall_known && s->group)
-		verdict_facts_share(f, TIME_CAUSE_memory_pressure, (double)s->memory_ns / all_ns,
-				    rank, "");
+	if (s->stall_known && s->group &&
+	    verdict_facts_share(f, TIME_CAUSE_memory_pressure, (double)s->memory_ns / all_ns, rank,
+				""))
+		resource_high_text(f->lack[TIME_CAUSE_memory_pressure].evidence, TRAFFIC_TEXT, s);
 	*detail = '\0';
 	if (e)
 		examination_detail(detail, sizeof(detail), e, TIME_CAUSE_disk);
-	if (s->block_known)
-		verdict_facts_share(f, TIME_CAUSE_disk, (double)s->block_ns / all_ns, rank, detail);
+	if (s->block_known &&
+	    verdict_facts_share(f, TIME_CAUSE_disk, (double)s->block_ns / all_ns, rank, detail))
+		traffic_reads_text(f->lack[TIME_CAUSE_disk].evidence, TRAFFIC_TEXT, NULL,
+				   &r->traffic, false);
 }
 
 /* Takes what explains a rank's buckets of badput, unless more of a bucket was examined of another
@@ -188,6 +195,8 @@ static void verdict_facts_trouble(struct verdict_facts *f, const struct snapshot
 	}
 	if (!r->alive)
 		return;
+	if (!*f->network)
+		traffic_network_text(f->network, sizeof(f->network), NULL, &r->traffic);
 	verdict_facts_blocked(f, verdict_facts_examined(s, r), rank);
 	/* If several ranks hang, report the one that has been silent for longest, as it may be the
 	 * cause. */

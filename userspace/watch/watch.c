@@ -29,6 +29,7 @@
 #include "userspace/watch/watch_blocked.h"
 #include "userspace/watch/watch_stack.h"
 #include "userspace/watch/watch_input.h"
+#include "userspace/watch/watch_traffic.h"
 #include "userspace/watch/watch_usage.h"
 #include "userspace/watch/watch_examine.h"
 #include "userspace/watch/watch_device.h"
@@ -501,6 +502,7 @@ static void watch_on_tick(void *ctx, uint64_t value)
 	inputs_tick(w->inputs, w->journal, w->out);
 	examines_tick(w->examines, w->journal, w->out);
 	devices_tick(w->devices, w->journal, w->out);
+	traffics_tick(w->traffics, w->journal, w->out);
 	ras_tick(w->ras, w->journal, w->out);
 	watch_log_tick(w->log);
 	journal_record(w->journal, GP_KIND_tick, 0, 0);
@@ -771,6 +773,8 @@ int watch_open(struct watch **ret, const struct options *o, struct output *out,
 	if (!err)
 		err = devices_new(&w->devices, loader_helper(w->loader), o->root ? o->root : "");
 	if (!err)
+		err = traffics_new(&w->traffics, o->root ? o->root : "");
+	if (!err)
 		err = ras_new(&w->ras, o->root ? o->root : "");
 	if (!err)
 		err = watch_open_loop(w, cfg->node);
@@ -890,6 +894,7 @@ int watch_close(struct watch *w)
 	inputs_free(w->inputs);
 	examines_free(w->examines);
 	devices_free(w->devices);
+	traffics_free(w->traffics);
 	ras_free(w->ras);
 	watch_log_free(w->log);
 	ring_close(w->ring[0]);

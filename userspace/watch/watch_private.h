@@ -39,6 +39,7 @@ struct watch {
 	struct inputs *inputs;	   /* samples of workers of data loaders */
 	struct examines *examines; /* examinations of what training threads wait for */
 	struct devices *devices;   /* figures of the processes' accelerators */
+	struct traffics *traffics; /* bytes read, and failures of networks */
 	struct watch_log *log;	   /* device faults in the kernel's log */
 	/* Asks whether another gp-bpf will follow; NULL: no handover was requested. */
 	struct successor *successor;

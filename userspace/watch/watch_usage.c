@@ -168,7 +168,8 @@ static bool usages_group(const struct usages *u, struct usage_process *p, pid_t 
 
 	usage_group_find(u->root, pid, &p->group);
 	return strcmp(before.cpu, p->group.cpu) != 0 ||
-	       strcmp(before.pressure, p->group.pressure) != 0;
+	       strcmp(before.pressure, p->group.pressure) != 0 ||
+	       strcmp(before.high, p->group.high) != 0;
 }
 
 /* Returns the entry of a process, which is made if missing; NULL: no memory. */

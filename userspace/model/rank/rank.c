@@ -489,6 +489,8 @@ static int rank_feed_kind(struct rank *r, const struct event *ev, const struct g
 		return rank_input(r, ev);
 	case GP_KIND_device:
 		return rank_device(r, ev);
+	case GP_KIND_traffic:
+		return rank_traffic(r, ev);
 	case GP_KIND_examined:
 	case GP_KIND_waited:
 		return rank_examined(r, ev);

@@ -23,6 +23,7 @@
 #include "userspace/model/time/change.h"
 #include "userspace/model/time/deviation.h"
 #include "userspace/model/time/time_cause.h"
+#include "userspace/model/time/traffic_rate.h"
 #include "userspace/model/time/input_wait.h"
 #include "userspace/model/time/device_clock.h"
 #include "userspace/model/time/examination.h"
@@ -153,6 +154,7 @@ struct rank_view { /* a process that runs or ran a training loop, or that the us
 	/* Resources that the process lacked in the last minute; set only if no loop is slow.
 	 * covered_ns 0: unknown. */
 	struct resource_sums lacked;
+	struct traffic_sums traffic; /* of the last minute */
 	/* Share of the last minute in which the training thread was in Python's garbage collector;
 	 * set only if no loop is slow. 0: none, or unknown. */
 	double collect_share;

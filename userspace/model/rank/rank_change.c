@@ -126,6 +126,7 @@ static void change_begin(struct rank *r, struct rank_loop *lp, const struct chan
 				    &lp->slow->usual.input);
 	rank_line_usual(r, onset_ns, &lp->slow->usual_lines);
 	rank_device_usual(r, onset_ns, &lp->slow->usual_device);
+	rank_traffic_usual(r, onset_ns, &lp->slow->usual_traffic);
 }
 
 /* Finds the causes of a slowdown by comparing what the process lacked before the onset and after
@@ -149,6 +150,7 @@ static void change_causes(const struct rank *r, struct rank_slow *slow, const st
 				   v->after_ns);
 	rank_device_causes(r, slow, v, now_ns);
 	rank_line_causes(r, slow, v, now_ns);
+	rank_figures_causes(r, slow, v, now_ns);
 }
 
 /* Divides the time that the slowdown has cost since the last call among its causes, and adds the
@@ -220,6 +222,9 @@ static void change_report(struct rank *r, const struct rank_slow *slow, uint32_t
 	rank_input_evidence(r, v, &slow->causes, now_ns, evidence, sizeof(evidence));
 	rank_device_evidence(r, slow, v, now_ns, evidence, sizeof(evidence));
 	rank_straggler_evidence(slow, evidence, sizeof(evidence));
+	if (*slow->causes.figures)
+		snprintf(evidence + strlen(evidence), sizeof(evidence) - strlen(evidence), "; %s",
+			 slow->causes.figures);
 	change_event_text(r, v, &health, cause, now_ns);
 	rank_fact(r, &f, now_ns);
 }

@@ -62,6 +62,12 @@ void rank_collective_stands(struct rank *r, uint64_t now_ns, bool called)
 	job_place(&r->member, &p);
 }
 
+bool rank_is_distributed(const struct rank *r)
+{
+	return r->member.process.world_size > 1 ||
+	       r->member.seen & (1ull << SIGNAL_REDUCER | 1ull << SIGNAL_COLLECTIVE);
+}
+
 void rank_collective_archive(struct archive *a, struct rank_collectives *c)
 {
 	archive_below(a, &c->ncomms, RANK_COMMS + 1);

@@ -175,18 +175,12 @@ static bool rank_hang_is_fresh(const struct hang_seen *s, uint64_t now_ns)
 	return s->reported_ns && now_ns - s->reported_ns < FRESH_NS;
 }
 
-static bool rank_hang_is_distributed(const struct rank *r)
-{
-	return r->member.process.world_size > 1 ||
-	       r->member.seen & (1ull << SIGNAL_REDUCER | 1ull << SIGNAL_COLLECTIVE);
-}
-
 static enum gp_why hang_why(const struct rank *r, uint64_t now_ns)
 {
 	const struct rank_hang *h = &r->hang;
 	const struct hang_place place = {
 		.fetching = h->last == SIGNAL_FETCH_BEGIN,
-		.distributed = rank_hang_is_distributed(r),
+		.distributed = rank_is_distributed(r),
 		.collectives = r->member.seen & 1ull << SIGNAL_COLLECTIVE,
 		.between = rank_hang_is_fresh(&h->call, now_ns) && h->call.between,
 	};
@@ -260,6 +254,10 @@ static void hang_evidence(const struct rank *r, uint64_t now_ns, char *out, size
 	if (examined && (size_t)at < len)
 		at += snprintf(out + at, len - (size_t)at, "%s; ",
 			       examination_text(text, sizeof(text), examined));
+	if ((size_t)at < len) {
+		rank_figures_silent(r, h->progress_ns, now_ns, out + at, len - (size_t)at);
+		at += (int)strlen(out + at);
+	}
 	if (*phase && (size_t)at < len)
 		at += snprintf(out + at, len - (size_t)at, "last seen in %s%s%s", phase,
 			       h->last == SIGNAL_SAVE_BEGIN && *h->range ? " " : "",
@@ -320,7 +318,7 @@ bool rank_stalled(const struct rank *r, uint64_t now_ns)
 	uint64_t since_ns;
 	uint32_t tid;
 
-	return rank_hang_is_distributed(r) && rank_silent(r, now_ns, &tid, &since_ns);
+	return rank_is_distributed(r) && rank_silent(r, now_ns, &tid, &since_ns);
 }
 
 /* ---- a hang ---------------------------------------------------------------------------------- */

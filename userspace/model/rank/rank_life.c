@@ -60,6 +60,7 @@ void rank_free(struct rank *r)
 	rank_long_free(r->long_steps);
 	rank_badput_free(r->badput);
 	device_clock_free(r->device);
+	traffic_rate_free(r->traffic);
 	rank_work_free(r->work);
 	free(r->examination);
 	free(r->worker_examination);

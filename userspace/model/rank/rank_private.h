@@ -36,8 +36,9 @@
  * A process that never shows a marker costs 3 KiB: everything else is allocated at the first one,
  * and grows with what the process does. A rank that trains in one loop takes 63 KiB after days,
  * including its share of a job (make bench ONLY=memory). In addition it needs 7 KiB for resources
- * that it lacked, 9 KiB if it waits for input, 9 KiB for its accelerator, and 21 KiB for its Python
- * lines. The bounds of the parts allow at most 9 MiB, whatever the process does.
+ * that it lacked, 12 KiB for its traffic, 9 KiB if it waits for input, 9 KiB for its accelerator,
+ * and 21 KiB for its Python lines. The bounds of the parts allow at most 9 MiB, whatever the
+ * process does.
  *
  * Times in ns, CLOCK_MONOTONIC. Functions without a comment on errors cannot fail, or set
  * rank.error, which the function called by the model returns. */
@@ -59,6 +60,7 @@
 #include "userspace/model/time/change.h"
 #include "userspace/model/signal/device_code.h"
 #include "userspace/model/time/device_clock.h"
+#include "userspace/model/time/traffic_rate.h"
 #include "userspace/model/time/deviation.h"
 #include "userspace/model/job/fact.h"
 #include "userspace/model/time/hang.h"
@@ -120,6 +122,7 @@ struct rank_slow { /* the present slowdown of a loop; if there is none, the last
 	/* Lines that the training thread executed before the slowdown. */
 	struct lines_sums usual_lines;
 	struct device_sums usual_device; /* use of the accelerator before the slowdown */
+	struct traffic_sums usual_traffic;
 	struct time_causes causes;
 	int64_t lost_ns;     /* time lost that was not added to rank.cause_ns yet */
 	int64_t all_lost_ns; /* time lost since the slowdown began */
@@ -357,7 +360,8 @@ struct rank {
 	struct input_gate input_gate;
 	/* NULL until the first record about the data loader's workers. */
 	struct input_waits *input;
-	struct rank_lines *lines; /* NULL until the first sample of a Python line */
+	struct rank_lines *lines;     /* NULL until the first sample of a Python line */
+	struct traffic_rate *traffic; /* NULL until the first record of what it reads */
 	/* NULL until the first record about the process's accelerator. */
 	struct device_clock *device;
 	/* The present measurement of operations (NULL: none), and when the next one may begin. */
@@ -580,6 +584,23 @@ void rank_device_evidence(const struct rank *r, const struct rank_slow *slow,
 			  const struct change_view *v, uint64_t now_ns, char *out, size_t len);
 void rank_device_view(const struct rank *r, struct device_view *ret);
 
+/* rank_figures.c */
+/* Handles a record of what the process and its loader workers read, and of failures of its network.
+ * Returns 0 or -ENOMEM. */
+int rank_traffic(struct rank *r, const struct event *ev);
+/* Sums the traffic in the minute before a slowdown or a silence that began at onset_ns. */
+void rank_traffic_usual(const struct rank *r, uint64_t onset_ns, struct traffic_sums *ret);
+/* Sets slow->causes.figures: figures that support the causes of a slowdown (bytes read, TCP
+ * segments sent again...). Call after all causes were found. */
+void rank_figures_causes(const struct rank *r, struct rank_slow *slow, const struct change_view *v,
+			 uint64_t now_ns);
+/* Appends failures of the network during a silence that began at onset_ns to out, followed by
+ * "; ". */
+void rank_figures_silent(const struct rank *r, uint64_t onset_ns, uint64_t now_ns, char *out,
+			 size_t len);
+/* Sums the traffic in the last minute. */
+void rank_figures_view(const struct rank *r, uint64_t now_ns, struct traffic_sums *ret);
+
 /* rank_window.c */
 /* Creates the windows (such as the last hour) for a new ledger. Returns 0 or -ENOMEM. */
 int rank_window_open(struct rank *r);
@@ -646,6 +667,8 @@ void rank_communicator(struct rank *r, const struct signal *s);
 /* Reports to the job how many collectives a silent process has entered. called: the process has
  * called one more collective and is still inside it. */
 void rank_collective_stands(struct rank *r, uint64_t now_ns, bool called);
+/* Returns true if the process works together with other ranks. */
+bool rank_is_distributed(const struct rank *r);
 void rank_collective_archive(struct archive *a, struct rank_collectives *c);
 
 /* rank_unsent.c */

@@ -46,6 +46,7 @@ static void rank_loop_archive(struct archive *a, struct rank_loop **at)
 	resource_sums_archive(a, &lp->slow->usual);
 	lines_sums_archive(a, &lp->slow->usual_lines);
 	device_sums_archive(a, &lp->slow->usual_device);
+	traffic_sums_archive(a, &lp->slow->usual_traffic);
 	time_causes_archive(a, &lp->slow->causes);
 	archive_fields(a, lp->slow, lost_ns, all_lost_ns, alarm, alarms, bursts, bursts_ns, late_ns,
 		       late_pid, late_rank);
@@ -153,6 +154,7 @@ void rank_archive(struct archive *a, struct rank **at, struct model_env *env, bo
 	input_waits_archive(a, &r->input);
 	rank_lines_archive(a, &r->lines);
 	device_clock_archive(a, &r->device);
+	traffic_rate_archive(a, &r->traffic);
 	examination_archive(a, &r->examination);
 	examination_archive(a, &r->worker_examination);
 	rank_long_archive(a, &r->long_steps);

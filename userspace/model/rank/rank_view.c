@@ -78,6 +78,7 @@ static void rank_view_figures(const struct rank *r, uint64_t now_ns, struct rank
 	rank_line_view(r, now_ns, v);
 	rank_badput_view(r, &v->ledger, v->badput);
 	rank_lacked(r, now_ns, &v->lacked);
+	rank_figures_view(r, now_ns, &v->traffic);
 }
 
 static int rank_view_examination(const struct examination *e, struct examination **ret)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/model/time/resource.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "userspace/base/number.h"
@@ -21,6 +22,7 @@ struct resource_second {
 #define RESOURCE_BLOCK 1 /* block_us is measured */
 #define RESOURCE_STALL 2 /* memory_us and io_us are measured */
 #define RESOURCE_GROUP 4 /* memory_us and io_us are of the control group; else of the machine */
+#define RESOURCE_HIGH  8 /* memory.high was exceeded */
 
 struct resource_thread {
 	uint32_t tid; /* 0: unused */
@@ -162,7 +164,8 @@ static void resource_end_second(struct resource *r, uint64_t ts_ns, const struct
 		.known = (r->thread[r->trains - 1].last.flags & GP_USAGE_BLOCK ? RESOURCE_BLOCK
 									       : 0) |
 			 (both & GP_PRESSURE_STALL ? RESOURCE_STALL : 0) |
-			 (both & GP_PRESSURE_GROUP ? RESOURCE_GROUP : 0),
+			 (both & GP_PRESSURE_GROUP ? RESOURCE_GROUP : 0) |
+			 (both & GP_PRESSURE_HIGH && p->high != last->high ? RESOURCE_HIGH : 0),
 	};
 	resource_earlier(r, more_than(own->wait_ns, length_ns - used_ns),
 			 more_than(own->block_ns, asleep_ns));
@@ -215,6 +218,7 @@ void resource_between(const struct resource *r, uint64_t from_ns, uint64_t to_ns
 		ret->block_ns += (uint64_t)(s->block_us * part);
 		ret->memory_ns += (uint64_t)(s->memory_us * part);
 		ret->io_ns += (uint64_t)(s->io_us * part);
+		ret->high_ns += s->known & RESOURCE_HIGH ? high - low : 0;
 		/* waits of another thread count twice: in wait_us and in asleep_us */
 		run_ns = (uint64_t)((double)more_than(s->length_us, idle_us) * part);
 		ret->run_ns += run_ns;
@@ -239,12 +243,23 @@ void resource_sums_add(struct resource_sums *to, const struct resource_sums *s)
 	to->block_ns += s->block_ns;
 	to->memory_ns += s->memory_ns;
 	to->io_ns += s->io_ns;
+	to->high_ns += s->high_ns;
 	to->run_ns += s->run_ns;
 	to->clocked_ns += s->clocked_ns;
 	to->cycles += s->cycles;
 	to->block_known = (first || to->block_known) && s->block_known;
 	to->stall_known = (first || to->stall_known) && s->stall_known;
 	to->group = (first || to->group) && s->group;
+}
+
+const char *resource_high_text(char *out, size_t len, const struct resource_sums *s)
+{
+	*out = '\0';
+	if (s->high_ns)
+		snprintf(out, len,
+			 "memory.high of its control group was exceeded in %.0f of %.0f s",
+			 (double)s->high_ns / 1e9, (double)s->covered_ns / 1e9);
+	return out;
 }
 
 /* ---- state ----------------------------------------------------------------------------------- */
@@ -279,6 +294,7 @@ void resource_archive(struct archive *a, struct resource **r)
 	archive_field(a, s->pressure.throttled_ns);
 	archive_field(a, s->pressure.stall_ns);
 	archive_field(a, s->pressure.flags);
+	archive_field(a, s->pressure.high);
 	archive_fields(a, s, pressure_ns, seconds);
 	kept = (uint32_t)smaller_of(s->seconds, RESOURCE_SECONDS);
 	for (uint32_t i = 0; i < kept; i++) {
@@ -290,6 +306,6 @@ void resource_archive(struct archive *a, struct resource **r)
 void resource_sums_archive(struct archive *a, struct resource_sums *s)
 {
 	archive_fields(a, s, covered_ns, wait_ns, throttled_ns, asleep_ns, block_ns, memory_ns,
-		       io_ns, run_ns, clocked_ns, cycles, block_known, stall_known, group);
+		       io_ns, high_ns, run_ns, clocked_ns, cycles, block_known, stall_known, group);
 	input_sums_archive(a, &s->input);
 }

@@ -12,6 +12,7 @@
 #define MODEL_RESOURCE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "bpf/gp_abi.h"
@@ -30,6 +31,9 @@ struct resource_sums {
 	uint64_t block_ns;     /* waiting for block I/O, as the kernel measures it for the thread */
 	uint64_t memory_ns;    /* time in which a thread of the control group lacked memory */
 	uint64_t io_ns;	       /* time in which a thread of the control group waited for I/O */
+	/* Sum of the seconds in which the control group exceeded memory.high. Its threads are then
+	 * slowed down, which is part of memory_ns. */
+	uint64_t high_ns;
 	/* On a CPU: at least run_ns, of which the clock of the CPU is known for clocked_ns, in
 	 * which it made `cycles`. */
 	uint64_t run_ns, clocked_ns, cycles;
@@ -54,6 +58,9 @@ void resource_between(const struct resource *r, uint64_t from_ns, uint64_t to_ns
 		      struct resource_sums *ret);
 /* Adds the sums of a further span to *to; `input` is not added. */
 void resource_sums_add(struct resource_sums *to, const struct resource_sums *s);
+/* Writes "memory.high of its control group was exceeded in 18 of 20 s" to out and returns out; "":
+ * it was not, or that is unknown. */
+const char *resource_high_text(char *out, size_t len, const struct resource_sums *s);
 void resource_archive(struct archive *a, struct resource **r);
 void resource_sums_archive(struct archive *a, struct resource_sums *s);
 

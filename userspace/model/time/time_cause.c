@@ -227,5 +227,5 @@ const char *time_causes_text_with(char *out, size_t len, const struct time_cause
 
 void time_causes_archive(struct archive *a, struct time_causes *l)
 {
-	archive_fields(a, l, lost_ns, ns, line, holder_line, waits_line);
+	archive_fields(a, l, lost_ns, ns, line, holder_line, waits_line, figures);
 }

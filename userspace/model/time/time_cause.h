@@ -51,6 +51,8 @@ extern const char *const time_cause_text[TIME_CAUSE_COUNT];
  * such cause. */
 const char *time_cause_label_of(const char *name);
 
+#define TIME_CAUSE_FIGURES 240
+
 struct time_causes {
 	uint64_t lost_ns; /* time lost per step (ns); 0: not examined */
 	/* How much of lost_ns each cause explains; the sum is lost_ns. */
@@ -60,6 +62,8 @@ struct time_causes {
 	 * interpreter_lock and checkpoint. waits_line: where most of the time is waited that is
 	 * unexplained, or explained by network or disk. */
 	char line[LINES_TEXT_MAX], holder_line[LINES_TEXT_MAX], waits_line[LINES_TEXT_MAX];
+	/* Figures that support the causes, as text: "it reads 12.0 MB/s from storage"; "": none */
+	char figures[TIME_CAUSE_FIGURES];
 	uint32_t mhz_before, mhz_after; /* mean clock of the CPU, for frequency; 0: unknown */
 };
 
