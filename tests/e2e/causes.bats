@@ -10,7 +10,7 @@ setup() {
 	e2e_setup
 	need_probes
 	[ "$(nproc)" -ge 2 ] || skip "needs two CPUs"
-	HOG='' QUOTA=''
+	HOG='' QUOTA='' IN=()
 }
 teardown() {
 	[ -z "$HOG" ] || kill "$HOG" 2>/dev/null || true
@@ -101,7 +101,7 @@ slow_by() { # cause least-share
 # Starts to train with a loader of that kind, whose batches are made at once until the test says go.
 start_loader() { # kind workers
 	python_current
-	start_job nice -n -20 "$PY" "$TOP/tests/workloads/loader.py" "$1" "$2" "$T/go"
+	start_job "${IN[@]}" nice -n -20 "$PY" "$TOP/tests/workloads/loader.py" "$1" "$2" "$T/go"
 	job_line ready
 	start_watch record -o "$T/tape" --slow-after 5s --pid "$JOB" --json --quiet --export "json:$T/out"
 	READY_S=100 until_true usual
@@ -148,6 +148,14 @@ evidence() { jq -se --arg text "$1" 'map(select(.kind == "fail_slow")) | .[0].ev
 	[ -n "${ALL:-}" ] || skip "one of five kinds of loaders: ALL=1"
 	start_loader network 2
 	slow_by network 0.5
+}
+
+@test "loader workers lose packets: network, and TCP segments are sent again in the network namespace of the job" {
+	IN=(unshare -n sh -c 'ip link set lo up && exec "$@"' -)
+	"${IN[@]}" true || skip "no network namespaces"
+	start_loader lossy 2
+	slow_by network 0.5
+	evidence "its network namespace resent [0-9]+[.][0-9] % of its TCP segments [(]0[.]0 % before[)]"
 }
 
 # ---- lines of Python -------------------------------------------------------------------------------

@@ -313,6 +313,9 @@ static void lacks(void **state)
 		f.lack[rows[i].cause].share = rows[i].least;
 		assert_string_equal(verdict_name[first(&f)->kind], verdict_name[rows[i].kind]);
 		assert_true(*first(&f)->next);
+		assert_string_equal(first(&f)->evidence, "");
+		strcpy(f.lack[rows[i].cause].evidence, "it reads 12.0 MB/s from storage");
+		assert_string_equal(first(&f)->evidence, "it reads 12.0 MB/s from storage");
 	}
 	f.lack[TIME_CAUSE_own_code].rank = 3;
 	strcpy(f.lack[TIME_CAUSE_own_code].detail, "train.py:31 in step()");
@@ -325,6 +328,31 @@ static void lacks(void **state)
 	f.mean_ns = 170 * MS;
 	assert_int_equal(first(&f)->kind, VERDICT_cpu_contention);
 	assert_int_equal(found.of[1].kind, VERDICT_uneven);
+}
+
+/* Failures of the network, and what workers read, are evidence of waits for them alone. */
+static void traffic(void **state)
+{
+	struct verdict_facts f = steady();
+
+	(void)state;
+	strcpy(f.network, "resent");
+	strcpy(f.worker_reads, "reads");
+	strcpy(f.worker, "a worker waits");
+	f.input_share = 0.5;
+	f.phases_known = 0;
+	f.input.reason = INPUT_DISK;
+	assert_string_equal(first(&f)->evidence, "a worker waits; reads");
+	f.input.reason = INPUT_NETWORK;
+	assert_string_equal(first(&f)->evidence, "a worker waits; resent");
+	f.input.reason = INPUT_WORKERS;
+	assert_string_equal(first(&f)->evidence, "");
+	f = steady();
+	strcpy(f.network, "resent");
+	f.phases_known = 1u << PHASE_COLLECTIVE;
+	f.phase_ns[PHASE_COLLECTIVE] = 0.9 * f.mean_ns;
+	assert_int_equal(first(&f)->kind, VERDICT_communication_bound);
+	assert_string_equal(first(&f)->evidence, "resent");
 }
 
 static void blocked(void **state)
@@ -399,6 +427,7 @@ int main(void)
 		cmocka_unit_test(input),
 		cmocka_unit_test(now_comes_first),
 		cmocka_unit_test(lacks),
+		cmocka_unit_test(traffic),
 		cmocka_unit_test(blocked),
 		cmocka_unit_test(stragglers),
 		cmocka_unit_test(uneven_steps),

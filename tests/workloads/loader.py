@@ -7,13 +7,16 @@ Batches are made at once; as soon as FILE exists,
   sleep    by sleeping 40 ms
   slow     by 60 ms of computing in worker 0, and at once in the others
   network  by asking a server that answers after 40 ms
+  lossy    likewise, and a fifth of the packets that a worker receives are lost
 
 WORKERS 0: in the training process. Prints "ready" before the first step.
 """
+import ctypes
 import os
 import pathlib
 import select
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -28,6 +31,14 @@ def compute(seconds: float) -> None:
     end = time.thread_time() + seconds
     while time.thread_time() < end:
         pass
+
+
+def lose(client: socket.socket) -> None:
+    """Attaches a filter (SO_ATTACH_FILTER) that drops one of five packets, chosen by the kernel's random numbers."""
+    filter_ = b"".join(struct.pack("HBBI", *line) for line in (
+        (0x20, 0, 0, 0xfffff038), (0x35, 1, 0, 2**32 // 5), (0x06, 0, 0, 0), (0x06, 0, 0, 2**32 - 1)))
+    code = ctypes.create_string_buffer(filter_)
+    client.setsockopt(socket.SOL_SOCKET, 26, struct.pack("HP", 4, ctypes.addressof(code)))
 
 
 SERVER = """
@@ -58,8 +69,11 @@ class Samples(IterableDataset):
                 time.sleep(0.04)
             elif KIND == "slow" and info.id == 0:
                 compute(0.06)
-            elif KIND == "network":
-                client = client or socket.create_connection(("127.0.0.1", self.port))
+            elif KIND in ("network", "lossy"):
+                if not client:
+                    client = socket.create_connection(("127.0.0.1", self.port))
+                    if KIND == "lossy":
+                        lose(client)
                 client.send(b"?")
                 client.recv(1)
             yield torch.zeros(8)

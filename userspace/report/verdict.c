@@ -314,6 +314,8 @@ static void verdict_input(struct verdicts *v, const struct verdict_facts *f)
 		snprintf(one->evidence, sizeof(one->evidence), "%s", f->worker);
 	if (f->input.reason == INPUT_DISK)
 		verdict_evidence(one, f->worker_reads);
+	if (f->input.reason == INPUT_NETWORK)
+		verdict_evidence(one, f->network);
 	verdict_input_next(one, &f->input);
 }
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "userspace/base/backoff.h"
 #include "userspace/base/clock.h"
@@ -127,6 +128,7 @@ static ssize_t traffic_read_there(const void *arg, void *ret, size_t cap)
 
 	if (cap < sizeof(*r))
 		return -ENOBUFS;
+	prctl(PR_SET_NAME, "gp-bpf-traffic");
 	r->at_ns = clock_mono_ns();
 	r->nnetworks = 0;
 	for (uint64_t i = 0; i < ask->n; i++) {
