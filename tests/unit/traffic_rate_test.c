@@ -67,13 +67,17 @@ static void bytes(void **state)
 	assert_string_equal(
 		traffic_reads_text(text, sizeof(text), &before, &since, false),
 		"it reads 12.0 MB/s from storage (80.0 MB/s before) and 40.0 MB/s from the page "
-		"cache, pipes or sockets");
+		"cache, FUSE, pipes or sockets");
 	assert_string_equal(traffic_reads_text(text, sizeof(text), NULL, &before, false),
 			    "it reads 80.0 MB/s from storage");
 	/* the workers were not read before */
 	assert_string_equal(traffic_reads_text(text, sizeof(text), &before, &since, true),
 			    "its loader workers read 3.0 MB/s from storage");
 	assert_string_equal(traffic_reads_text(text, sizeof(text), &before, &none, false), "");
+	none.read_ns = S;
+	assert_string_equal(traffic_reads_text(text, sizeof(text), NULL, &none, false), "");
+	assert_string_equal(traffic_reads_text(text, sizeof(text), &before, &none, false),
+			    "it reads 0.0 MB/s from storage (80.0 MB/s before)");
 }
 
 static void failures(void **state)

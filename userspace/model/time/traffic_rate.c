@@ -133,22 +133,23 @@ const char *traffic_reads_text(char *out, size_t len, const struct traffic_sums 
 	uint64_t ns = workers ? s->worker_ns : s->read_ns;
 	uint64_t storage = workers ? s->worker_storage : s->storage;
 	uint64_t calls = workers ? s->worker_calls : s->calls;
-	double other = traffic_mb(more_than(calls, storage), ns);
+	double stored = traffic_mb(storage, ns), other = traffic_mb(more_than(calls, storage), ns);
+	double usually = 0;
 	uint64_t before_ns = !before ? 0 : workers ? before->worker_ns : before->read_ns;
 	char usual[40] = "", rest[80] = "";
 
 	*out = '\0';
-	if (!ns)
+	if (before_ns) {
+		usually = traffic_mb(workers ? before->worker_storage : before->storage, before_ns);
+		snprintf(usual, sizeof(usual), " (%.1f MB/s before)", usually);
+	}
+	if (!ns || (stored < RATE_MIN && usually < RATE_MIN && other < RATE_MIN))
 		return out;
-	if (before_ns)
-		snprintf(usual, sizeof(usual), " (%.1f MB/s before)",
-			 traffic_mb(workers ? before->worker_storage : before->storage, before_ns));
 	if (other >= RATE_MIN)
-		snprintf(rest, sizeof(rest), " and %.1f MB/s from the page cache, pipes or sockets",
-			 other);
+		snprintf(rest, sizeof(rest),
+			 " and %.1f MB/s from the page cache, FUSE, pipes or sockets", other);
 	snprintf(out, len, "%s %.1f MB/s from storage%s%s",
-		 workers ? "its loader workers read" : "it reads", traffic_mb(storage, ns), usual,
-		 rest);
+		 workers ? "its loader workers read" : "it reads", stored, usual, rest);
 	return out;
 }
 

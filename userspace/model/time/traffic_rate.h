@@ -43,8 +43,9 @@ void traffic_sums_archive(struct archive *a, struct traffic_sums *s);
 /* Write a text to out and return it; "": unknown. before: the same figures in a time without
  * trouble; NULL, or unknown figures: there is no such time. */
 
-/* "it reads 12.0 MB/s from storage (80.0 MB/s before) and 40.1 MB/s from the page cache, pipes or
- * sockets"; workers: of the loader's workers. */
+/* "it reads 12.0 MB/s from storage (80.0 MB/s before) and 40.1 MB/s from the page cache, FUSE,
+ * pipes or sockets"; "" also if it reads next to nothing. workers: what the loader's workers read.
+ */
 const char *traffic_reads_text(char *out, size_t len, const struct traffic_sums *before,
 			       const struct traffic_sums *s, bool workers);
 /* "its network namespace resent 3.0 % of its TCP segments (0.1 % before)", and failures of links.
