@@ -117,7 +117,10 @@ slow_by_loader() {
 		| $of.loader_cpu >= 0.2 and $of.loader_cpu + ($of.cpu_contention // 0) >= 0.5' "$T/health" ||
 		{ cat "$T/health" >&2; return 1; }
 }
-evidence() { jq -se --arg text "$1" 'map(select(.kind == "fail_slow")) | .[0].evidence | test($text)' "$T/health"; }
+evidence() {
+	jq -se --arg text "$1" 'map(select(.kind == "fail_slow")) | .[0].evidence | test($text)' "$T/health" ||
+		{ cat "$T/health" >&2; return 1; }
+}
 
 @test "a loader worker computes: the loader's CPU" {
 	start_loader cpu 1
@@ -155,7 +158,7 @@ evidence() { jq -se --arg text "$1" 'map(select(.kind == "fail_slow")) | .[0].ev
 	"${IN[@]}" true || skip "no network namespaces"
 	start_loader lossy 2
 	slow_by network 0.5
-	evidence "its network namespace resent [0-9]+[.][0-9] % of its TCP segments [(]0[.]0 % before[)]"
+	evidence "its network namespace resent [0-9]+[.][0-9] % of its TCP segments [(][0-9]+[.][0-9] % before[)]"
 }
 
 # ---- lines of Python -------------------------------------------------------------------------------
