@@ -513,9 +513,13 @@ struct gp_usage {
 	__u32 flags;	    /* GP_USAGE_* */
 	/* frequency of the CPU on which the training thread ran last; 0: unknown */
 	__u32 mhz;
+	/* With GP_USAGE_SYSTEM: part of cpu_ns in the kernel, in units of 10 ms; number of page
+	 * faults that read nothing from a disk */
+	__u64 system_ns, minor_faults;
 };
-#define GP_USAGE_FIRST 1 /* the thread was not sampled one second before */
-#define GP_USAGE_BLOCK 2
+#define GP_USAGE_FIRST	1 /* the thread was not sampled one second before */
+#define GP_USAGE_BLOCK	2
+#define GP_USAGE_SYSTEM 4
 
 /* How long the control group of a process, or the machine, lacked resources; all figures only grow.
  * stall_ns: time in which at least one thread lacked the resource ("some" in the kernel's
@@ -847,7 +851,7 @@ _Static_assert(sizeof(struct gp_fault) == 232, "ABI");
 _Static_assert(sizeof(struct gp_place) == 736, "ABI");
 _Static_assert(sizeof(struct gp_notice) == 216, "ABI");
 _Static_assert(sizeof(struct gp_code) == 80, "ABI");
-_Static_assert(sizeof(struct gp_usage) == 40, "ABI");
+_Static_assert(sizeof(struct gp_usage) == 56, "ABI");
 _Static_assert(sizeof(struct gp_pressure) == 40, "ABI");
 _Static_assert(sizeof(struct gp_stack) == 208, "ABI");
 _Static_assert(sizeof(struct gp_input) == 112, "ABI");

@@ -265,13 +265,14 @@ static inline void word_lacks(struct script *s, const struct move *m)
 	} figures[] = {{"cpu", &l->usage.cpu_ns},
 		       {"wait", &l->usage.wait_ns},
 		       {"block", &l->usage.block_ns},
+		       {"system", &l->usage.system_ns},
 		       {"throttled", &l->pressure.throttled_ns},
 		       {"memory", &l->pressure.stall_ns[GP_STALL_MEMORY]},
 		       {"io", &l->pressure.stall_ns[GP_STALL_IO]}};
 
 	__u32 high = 0;
 
-	l->usage.flags = GP_USAGE_BLOCK;
+	l->usage.flags = GP_USAGE_BLOCK | GP_USAGE_SYSTEM;
 	for (int i = 2; i + 1 < m->argc; i += 2) {
 		if (!strcmp(m->argv[i], "mhz"))
 			l->usage.mhz = (__u32)move_number(m, i + 1, 0);

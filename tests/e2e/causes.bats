@@ -244,9 +244,9 @@ line_of() { # text
 		and (.causes[] | select(.cause == "checkpoint").line == $line)' "$T/health"
 }
 
-@test "another thread has a lock: no cause, but the line that waits for it" {
+@test "another thread has a lock: the line that waits for it" {
 	own_code held
 	jq -se --arg line "own_code.py:$(line_of '# WAITS') in inject()" '
-		map(select(.kind == "recovered")) | .[0] | .why == "unknown" and (.evidence | contains("unexplained, it waits at " + $line))
-		and (.causes | all(.cause == "unknown" or .share < 0.3)) and (.causes[] | select(.cause == "unknown").line == $line)' "$T/health"
+		map(select(.kind == "recovered")) | .[0] | .why == "lock" and (.evidence | contains("waits for a lock or another thread, at " + $line))
+		and (.causes | all(.cause == "lock" or .share < 0.3)) and (.causes[] | select(.cause == "lock").line == $line)' "$T/health"
 }

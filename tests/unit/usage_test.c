@@ -99,8 +99,10 @@ static void thread_files(void **state)
 	assert_int_equal(u.cpu_ns, 1000);
 	assert_int_equal(u.wait_ns, 2000);
 	assert_int_equal(u.major_faults, 90);
+	assert_int_equal(u.minor_faults, 70);
+	assert_int_equal(u.system_ns, 120000000);
 	assert_int_equal(u.block_ns, 70000000);
-	assert_int_equal(u.flags, GP_USAGE_BLOCK);
+	assert_int_equal(u.flags, GP_USAGE_BLOCK | GP_USAGE_SYSTEM);
 	assert_int_equal(u.mhz, 0);
 	put("sys/devices/system/cpu/cpu36/cpufreq/scaling_cur_freq", "2400123\n");
 	assert_int_equal(usage_thread(root, 5, 6, false, &u), 0);

@@ -19,7 +19,9 @@
 
 /* Positions of fields in /proc/PID/stat (proc_pid_stat(5)), counted from the state, which is field
  * 3 in the manual. */
+#define STAT_MINOR_FAULTS 7
 #define STAT_MAJOR_FAULTS 9
+#define STAT_SYSTEM_TICKS 12
 #define STAT_CPU	  36
 #define STAT_BLOCK_TICKS  39
 
@@ -89,7 +91,7 @@ int usage_thread(const char *root, pid_t pid, pid_t tid, bool delays, struct gp_
 {
 	int err = usage_scheduled(root, pid, tid, ret);
 	char name[64], text[1024];
-	__u64 ticks = 0, cpu = 0;
+	__u64 ticks = 0, cpu = 0, system = 0;
 	const char *at;
 	ssize_t n;
 
@@ -109,6 +111,10 @@ int usage_thread(const char *root, pid_t pid, pid_t tid, bool delays, struct gp_
 		return -EBADMSG;
 	ret->block_ns = ticks * TICK_NS;
 	ret->flags = delays || ticks ? GP_USAGE_BLOCK : 0;
+	if (!usage_number(usage_field(at, STAT_MINOR_FAULTS), &ret->minor_faults) &&
+	    !usage_number(usage_field(at, STAT_SYSTEM_TICKS), &system))
+		ret->flags |= GP_USAGE_SYSTEM;
+	ret->system_ns = system * TICK_NS;
 	if (!usage_number(usage_field(at, STAT_CPU), &cpu))
 		ret->mhz = usage_mhz(root, cpu);
 	return 0;

@@ -29,7 +29,9 @@
 #define DEVICE_MIN	  0.5 /* least share of a step in which the host waits for the device */
 #define UNEVEN_RATIO	  2.0 /* least ratio of p99 to median step time for a finding */
 /* least share of time in which the training thread waits for a resource */
-#define LACK_MIN       0.1
+#define LACK_MIN 0.1
+/* least share of time in the kernel: a part of it is necessary */
+#define KERNEL_MIN     0.25
 #define OWN_CODE_MIN   0.1
 #define OTHER_MIN      0.1
 #define PERCENT(share) (100 * (share))
@@ -66,6 +68,10 @@ static const char *const next_of_cause[TIME_CAUSE_COUNT] = {
 	[TIME_CAUSE_checkpoint] = "save less often, or from another process",
 	[TIME_CAUSE_frequency] =
 		"check the cooling and the power settings (cpupower frequency-info)",
+	[TIME_CAUSE_kernel] = "reuse buffers, or another allocator (jemalloc, tcmalloc); perf top",
+	[TIME_CAUSE_lock] = "look at the thread that has the lock",
+	[TIME_CAUSE_pipe] = "look at the process at the other end",
+	[TIME_CAUSE_child] = "start programs outside of the training loop",
 	[TIME_CAUSE_straggler] = "see the causes of the rank that comes late",
 };
 
@@ -368,12 +374,20 @@ static void verdict_long_steps(struct verdict *v, const struct verdict_facts *f)
 	char why[sizeof(v->evidence) / 2], took[WORD_MAX], rank[WORD_MAX];
 
 	memcpy(causes.ns, f->long_steps.ns, sizeof(causes.ns));
+	size_t at;
+
 	if (!*time_causes_text(why, sizeof(why), &causes))
+		snprintf(why, sizeof(why), "%s", "unexplained");
+	if (!f->long_steps.count)
 		return;
 	snprintf(v->evidence, sizeof(v->evidence),
 		 "%s%llu steps of more than twice the p99 took %s longer than usual: %s",
 		 verdict_rank(rank, f->long_rank), (unsigned long long)f->long_steps.count,
 		 clock_duration(took, sizeof(took), f->long_steps.lost_ns), why);
+	at = strlen(v->evidence);
+	if (*f->long_steps.most.line)
+		snprintf(v->evidence + at, sizeof(v->evidence) - at, "; %.0f %% at %s",
+			 PERCENT(f->long_steps.most.share), f->long_steps.most.line);
 }
 
 static void verdict_uneven(struct verdicts *v, const struct verdict_facts *f)
@@ -398,7 +412,8 @@ static void verdict_uneven(struct verdicts *v, const struct verdict_facts *f)
 		return;
 	}
 	verdict_long_steps(one, f);
-	verdict_next(one, "the trace (-e trace) shows which part of the long steps grows");
+	verdict_next(one, f->phases_known ? "the trace (-e trace) shows which part of them grows"
+					  : "gp-bpf explain --pid again while they occur");
 }
 
 /* Returns true if the detail of a cause is the line of the thread that has the interpreter's
@@ -441,6 +456,7 @@ static const char *const next_of_wait[GP_WAIT_COUNT] = {
 	[GP_WAIT_pipe] = "look at the process at the other end of the pipe",
 	[GP_WAIT_child] = "start programs outside of the training loop",
 	[GP_WAIT_sleep] = "look for a sleep in the training loop",
+	[GP_WAIT_lock] = "look at the thread that has the lock",
 };
 
 /* Reports that the training thread waits for something outside the job. Time in which it sleeps in
@@ -454,6 +470,11 @@ static void verdict_blocked(struct verdicts *v, const struct verdict_facts *f)
 
 	if (f->blocked.wait == GP_WAIT_sleep)
 		share -= f->lack[TIME_CAUSE_own_code].share;
+	else if (f->blocked.wait == GP_WAIT_lock)
+		share -= f->lack[TIME_CAUSE_interpreter_lock].share +
+			 f->lack[TIME_CAUSE_checkpoint].share + verdict_of_step(f, PHASE_SYNC) +
+			 verdict_of_step(f, PHASE_COLLECTIVE) + verdict_of_step(f, PHASE_TRANSFER) +
+			 verdict_of_step(f, PHASE_DATA);
 	else
 		share -= verdict_input_share(f, &within);
 	if (share < LACK_MIN)
@@ -551,6 +572,7 @@ void verdict_find(struct verdicts *ret, const struct verdict_facts *f)
 	verdict_uneven(ret, f);
 	verdict_lack(ret, f, VERDICT_cpu_contention, TIME_CAUSE_cpu_contention, LACK_MIN);
 	verdict_lack(ret, f, VERDICT_cpu_throttled, TIME_CAUSE_cpu_throttled, LACK_MIN);
+	verdict_lack(ret, f, VERDICT_kernel, TIME_CAUSE_kernel, KERNEL_MIN);
 	verdict_lack(ret, f, VERDICT_memory_pressure, TIME_CAUSE_memory_pressure, LACK_MIN);
 	verdict_lack(ret, f, VERDICT_disk, TIME_CAUSE_disk, LACK_MIN);
 	verdict_lack(ret, f, VERDICT_garbage_collection, TIME_CAUSE_garbage_collection, COST_MIN);

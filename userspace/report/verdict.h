@@ -32,6 +32,7 @@ struct report_document; /* document.h */
 	X(uneven, "uneven steps")                                                                  \
 	X(cpu_contention, "CPU contention")                                                        \
 	X(cpu_throttled, "CPU quota")                                                              \
+	X(kernel, "kernel time")                                                                   \
 	X(memory_pressure, "memory pressure")                                                      \
 	X(disk, "disk")                                                                            \
 	X(garbage_collection, "garbage collection")                                                \
@@ -80,7 +81,8 @@ struct verdict_facts {
 		double share;
 		int rank;
 		enum gp_wait wait;
-		char text[200]; /* "waits for a file (/data/shard-3)" */
+		/* "waits for a file (/data/shard-3) at train.py:31 in step()" */
+		char text[228];
 	} blocked;
 	/* Figures of the last minute: what the loader's workers read, failures of the network. */
 	char worker_reads[TRAFFIC_TEXT], network[TRAFFIC_TEXT];
@@ -127,7 +129,7 @@ struct verdict {
 	/* share of the judged time; for a slowdown or straggler that has not ended: share of
 	 * each step */
 	double share;
-	char text[240]; /* without the label: "64 % of each step waits for data" */
+	char text[272]; /* without the label: "64 % of each step waits for data" */
 	char evidence[FACT_EVIDENCE_MAX]; /* "": the text contains the evidence */
 	char next[160];			  /* what to try; "": there is no advice */
 };

@@ -75,7 +75,7 @@ static void verdict_facts_input(struct verdict_facts *f, const struct rank_view 
 		return;
 	if (!r->worker_examination)
 		return;
-	share = examination_blocked(text, sizeof(text), r->worker_examination, &wait);
+	share = examination_blocked(text, sizeof(text), r->worker_examination, false, &wait);
 	if (share > 0)
 		snprintf(
 			f->worker, sizeof(f->worker), "for %u %% of %u s, a loader worker %s",
@@ -94,21 +94,27 @@ static const struct examination *verdict_facts_examined(const struct snapshot *s
 	return e && !e->error && more_than(s->mono_ns, e->to_ns) <= EXAMINED_NS ? e : NULL;
 }
 
-static void verdict_facts_blocked(struct verdict_facts *f, const struct examination *e, int rank)
+static void verdict_facts_blocked(struct verdict_facts *f, const struct rank_view *r,
+				  const struct examination *e, int rank)
 {
-	char text[sizeof(f->blocked.text)];
+	/* PyTorch itself waits for locks and threads; but a line of the job's own code that does so
+	 * is a finding */
+	const struct lines_top *at = &r->waits_at;
+	bool own = at->own && at->share >= 0.5;
+	char text[sizeof(f->blocked.text) - LINES_TEXT_MAX - 4];
 	enum gp_wait wait;
 	double share;
 
 	if (!e)
 		return;
-	share = examination_blocked(text, sizeof(text), e, &wait);
+	share = examination_blocked(text, sizeof(text), e, own, &wait);
 	if (share <= f->blocked.share)
 		return;
 	f->blocked.share = share;
 	f->blocked.rank = rank;
 	f->blocked.wait = wait;
-	snprintf(f->blocked.text, sizeof(f->blocked.text), "%s", text);
+	snprintf(f->blocked.text, sizeof(f->blocked.text), "%s%s%s", text,
+		 at->share >= 0.5 ? " at " : "", at->share >= 0.5 ? at->line : "");
 }
 
 /* Records the share of a cause of delays, unless another rank has a larger one; returns whether it
@@ -149,6 +155,11 @@ static void verdict_facts_lack(struct verdict_facts *f, const struct rank_view *
 		f->lack[TIME_CAUSE_cpu_contention].own = e->instead[0].own;
 	verdict_facts_share(f, TIME_CAUSE_cpu_throttled, (double)s->throttled_ns / all_ns, rank,
 			    "");
+	snprintf(detail, sizeof(detail), "%llu page faults a second",
+		 (unsigned long long)((double)s->faults / (all_ns / 1e9)));
+	if (s->system_known)
+		verdict_facts_share(f, TIME_CAUSE_kernel, (double)s->system_ns / all_ns, rank,
+				    detail);
 	/* Use memory pressure only if it was measured for the job's cgroup: other programs may
 	 * cause the pressure on the whole machine. */
 	if (s->stall_known && s->group &&
@@ -197,7 +208,7 @@ static void verdict_facts_trouble(struct verdict_facts *f, const struct snapshot
 		return;
 	if (!*f->network)
 		traffic_network_text(f->network, sizeof(f->network), NULL, &r->traffic);
-	verdict_facts_blocked(f, verdict_facts_examined(s, r), rank);
+	verdict_facts_blocked(f, r, verdict_facts_examined(s, r), rank);
 	/* If several ranks hang, report the one that has been silent for longest, as it may be the
 	 * cause. */
 	if (r->hang.hung && (!f->hang.now || for_ns > f->hang.for_ns)) {

@@ -426,7 +426,7 @@ static const struct measure measures[] = {
 	 .label_help =
 		 "cpu_contention, cpu_throttled, memory_pressure, disk, loader_cpu, loader_io, network, "
 		 "garbage_collection, own_code, device_throttled, device_error, interpreter_lock, "
-		 "straggler, checkpoint, frequency, unknown.",
+		 "straggler, checkpoint, frequency, kernel, lock, pipe, child, unknown.",
 	 .rule = MEASURE_LABEL_SPARSE,
 	 .help = "Time that lasting slowdowns cost a rank, by cause; unknown: no cause explains it.",
 	 .put = measure_rank_causes},

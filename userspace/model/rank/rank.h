@@ -93,6 +93,8 @@ struct straggle_view {
 struct long_steps_view {
 	uint64_t count, lost_ns;       /* lost_ns: time that they took beyond the ideal step */
 	uint64_t ns[TIME_CAUSE_COUNT]; /* part of lost_ns that each cause explains; sum: lost_ns */
+	/* The line at which the training thread was for most of these steps; "": unknown. */
+	struct lines_top most;
 };
 
 #define RANK_BADPUT 5 /* number of buckets whose causes are looked for */

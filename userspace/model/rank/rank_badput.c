@@ -121,6 +121,7 @@ static void badput_view(const struct rank *r, uint32_t at, struct badput_view *r
 	const struct resource_sums *lacked = &r->badput->lacked[at];
 	struct resource_sums none = {.covered_ns = lacked->covered_ns,
 				     .block_known = true,
+				     .system_known = true,
 				     .stall_known = true,
 				     .group = true};
 	struct time_causes causes;
@@ -135,6 +136,7 @@ static void badput_view(const struct rank *r, uint32_t at, struct badput_view *r
 	time_cause_add(&causes, TIME_CAUSE_checkpoint, OF(LINES_SAVED));
 	time_cause_add(&causes, TIME_CAUSE_interpreter_lock, OF(LINES_LOCKED));
 #undef OF
+	time_cause_add_kernel(&causes, &none, 0, lacked, lacked->covered_ns);
 	*ret = (struct badput_view){.bucket = badput_buckets[at], .examined_ns = causes.lost_ns};
 	memcpy(ret->ns, causes.ns, sizeof(ret->ns));
 	if (lines.most.share >= LINE_SHARE)

@@ -150,6 +150,10 @@ static void change_causes(const struct rank *r, struct rank_slow *slow, const st
 				   v->after_ns);
 	rank_device_causes(r, slow, v, now_ns);
 	rank_line_causes(r, slow, v, now_ns);
+	time_cause_add_kernel(&slow->causes, &slow->usual, v->before_ns, &since, v->after_ns);
+	if (examined)
+		examination_add_waits(examined, &slow->causes, &slow->usual, v->before_ns, &since,
+				      v->after_ns);
 	rank_figures_causes(r, slow, v, now_ns);
 }
 

@@ -43,8 +43,8 @@ int rank_worker_examined(struct rank *r, const struct event *ev)
 		return -ENOMEM;
 	if (!examination_begin(began, ev) ||
 	    (e && e->from_ns == began->from_ns &&
-	     examination_blocked(text, sizeof(text), e, &wait) >=
-		     examination_blocked(text, sizeof(text), began, &wait))) {
+	     examination_blocked(text, sizeof(text), e, false, &wait) >=
+		     examination_blocked(text, sizeof(text), began, false, &wait))) {
 		free(began);
 		return 0;
 	}

@@ -181,6 +181,8 @@ void rank_line_causes(const struct rank *r, struct rank_slow *slow, const struct
 		   v->onset_ns, end_ns, &most);
 	snprintf(slow->causes.holder_line, sizeof(slow->causes.holder_line), "%s", most.line);
 	most = (struct lines_top){0};
+	/* Waits for locks, pipes and children are added to the causes later; they are unexplained
+	 * now. */
 	if (2 * grown.waits_ns >= slow->causes.ns[TIME_CAUSE_unknown] +
 					  slow->causes.ns[TIME_CAUSE_network] +
 					  slow->causes.ns[TIME_CAUSE_disk])

@@ -71,6 +71,7 @@ static void long_causes(const struct rank *r, const struct rank_long *l, struct 
 		input_waits_between(r->input, from_ns, to_ns, &since.input);
 	}
 	time_cause_slower(ret, &usual, more_than(length_ns, l->lost_ns), &since, length_ns);
+	time_cause_add_kernel(ret, &usual, more_than(length_ns, l->lost_ns), &since, length_ns);
 }
 
 static void long_event(struct rank *r, const struct rank_long *l, const struct time_causes *causes,
@@ -98,6 +99,7 @@ void rank_long_tick(struct rank *r, uint64_t now_ns)
 	if (!l || !l->count || now_ns < l->to_ns + LONG_AFTER_NS)
 		return;
 	long_causes(r, l, &causes);
+	rank_line_tag(r, l->from_ns, l->to_ns, RANK_LONG_TAG);
 	l->judged.count += l->count;
 	l->judged.lost_ns += l->lost_ns;
 	for (int i = TIME_CAUSE_unknown + 1; i < TIME_CAUSE_COUNT; i++)
@@ -118,8 +120,13 @@ void rank_long_drop(struct rank *r, uint64_t onset_ns)
 
 void rank_long_view(const struct rank *r, struct long_steps_view *ret)
 {
-	if (r->long_steps)
-		*ret = r->long_steps->judged;
+	struct lines_tagged lines;
+
+	if (!r->long_steps)
+		return;
+	*ret = r->long_steps->judged;
+	rank_line_tagged(r, RANK_LONG_TAG, &lines);
+	ret->most = lines.most;
 }
 
 void rank_long_archive(struct archive *a, struct rank_long **at)

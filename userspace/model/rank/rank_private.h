@@ -544,6 +544,8 @@ int rank_line(struct rank *r, const struct event *ev);
 void rank_lines_free(struct rank_lines *ls); /* NULL is allowed */
 
 /* ---- rank_long.c ---- */
+/* Tag of the samples in long steps; rank_badput.c uses those up to RANK_BADPUT. */
+#define RANK_LONG_TAG (RANK_BADPUT + 1)
 /* Notes a step of ns if it is long. Call it before the step is added to lp->time. */
 void rank_long_step(struct rank *r, const struct rank_loop *lp, const struct step *s, uint64_t ns);
 /* Finds the causes of the long steps that ended some seconds ago. */

@@ -150,6 +150,31 @@ void examination_refine(const struct examination *e, struct time_causes *l,
 	examination_raise(l, TIME_CAUSE_disk, sleeps * (double)examination_disk_ns(e) - slept);
 }
 
+void examination_add_waits(const struct examination *e, struct time_causes *l,
+			   const struct resource_sums *before, uint64_t before_ns,
+			   const struct resource_sums *after, uint64_t after_ns)
+{
+	const struct {
+		enum time_cause cause;
+		uint64_t ns;
+	} waits[] = {
+		{TIME_CAUSE_lock, e->wait_ns[GP_WAIT_lock]},
+		{TIME_CAUSE_pipe, e->wait_ns[GP_WAIT_pipe] + e->wait_ns[GP_WAIT_socket]},
+		{TIME_CAUSE_child, e->wait_ns[GP_WAIT_child]},
+	};
+	double slept, sleeps;
+	uint64_t loader_ns = l->ns[TIME_CAUSE_loader_cpu] + l->ns[TIME_CAUSE_loader_io];
+
+	if (!l->lost_ns || !e->asleep_ns || !before->covered_ns || !after->covered_ns)
+		return;
+	slept = (double)before->asleep_ns / (double)before->covered_ns * (double)before_ns;
+	sleeps = (double)after->asleep_ns / (double)after->covered_ns * (double)after_ns;
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+		examination_raise(l, waits[i].cause,
+				  sleeps * (double)waits[i].ns / (double)e->asleep_ns - slept -
+					  (double)loader_ns);
+}
+
 /* ---- texts ----------------------------------------------------------------------------------- */
 
 static const char *examination_instead_text(char *out, size_t len,
@@ -248,16 +273,18 @@ static size_t examination_add(char *out, size_t len, size_t at, const struct exa
 				     *detail ? " (" : "", detail, *detail ? ")" : "");
 }
 
-double examination_blocked(char *out, size_t len, const struct examination *e,
+double examination_blocked(char *out, size_t len, const struct examination *e, bool lock,
 			   enum gp_wait *ret_wait)
 {
 	static const enum gp_wait outside[] = {GP_WAIT_network, GP_WAIT_file,  GP_WAIT_page,
-					       GP_WAIT_pipe,	GP_WAIT_child, GP_WAIT_sleep};
+					       GP_WAIT_pipe,	GP_WAIT_child, GP_WAIT_sleep,
+					       GP_WAIT_lock};
+	size_t count = sizeof(outside) / sizeof(*outside) - (lock ? 0 : 1);
 	const struct examination_wait *w;
 	enum gp_wait best = outside[0];
 
 	*out = '\0';
-	for (size_t i = 1; i < sizeof(outside) / sizeof(*outside); i++)
+	for (size_t i = 1; i < count; i++)
 		best = e->wait_ns[outside[i]] > e->wait_ns[best] ? outside[i] : best;
 	*ret_wait = best;
 	if (e->error || e->to_ns <= e->from_ns || !e->wait_ns[best])

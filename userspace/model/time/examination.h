@@ -71,6 +71,12 @@ void examination_instead(struct examination *e, const struct event *ev, const ch
 void examination_refine(const struct examination *e, struct time_causes *l,
 			const struct resource_sums *before, uint64_t before_ns,
 			const struct resource_sums *after, uint64_t after_ns);
+/* Adds the time in which the thread slept for a lock, a pipe, a local socket or a child process, as
+ * far as it is unexplained after all other causes were added, and less the waits for a data loader,
+ * which are such waits, too. */
+void examination_add_waits(const struct examination *e, struct time_causes *l,
+			   const struct resource_sums *before, uint64_t before_ns,
+			   const struct resource_sums *after, uint64_t after_ns);
 /* Writes the same text as time_causes_text(), with what the examination found about each cause: "81
  * % waits for a CPU on which other threads run (stress-ng, not part of a job: 76 %)". e: NULL if
  * there was no examination. */
@@ -81,9 +87,10 @@ const char *examination_causes_text(char *out, size_t len, const struct time_cau
 const char *examination_detail(char *out, size_t len, const struct examination *e,
 			       enum time_cause c);
 /* Finds the thing outside the job for which the thread slept longest (a network socket, a file, a
- * pipe, a child process, a timer), and writes it to out: "waits for a file (/data/shard-3)".
- * *ret_wait: its kind. Returns the share of the examined time, 0 to 1; 0 and "": there is none. */
-double examination_blocked(char *out, size_t len, const struct examination *e,
+ * pipe, a child process, a timer), and writes it to out: "waits for a file (/data/shard-3)". lock:
+ * a lock or another thread of the process counts, too. *ret_wait: its kind. Returns the share of
+ * the examined time, 0 to 1; 0 and "": there is none. */
+double examination_blocked(char *out, size_t len, const struct examination *e, bool lock,
 			   enum gp_wait *ret_wait);
 /* Writes where the thread's time went: "examined for 9.0 s: 12 % runs, 81 % waits for a network
  * socket (127.0.0.1:80)", or why it was not examined. Returns out. */

@@ -10,7 +10,11 @@
 #include "userspace/base/number.h"
 #include "userspace/ingest/event.h"
 
-#define SAMPLES_MIN 20	/* with fewer samples in a span, nothing is concluded */
+#define SAMPLES_MIN 20 /* with fewer samples in a span, nothing is concluded */
+/* lines_tagged() names a line with TAGGED_MIN samples, if at least TAGGED_SURE of them are there.
+ */
+#define TAGGED_MIN  5
+#define TAGGED_SURE 0.6
 #define SURE	    3.5 /* least growth of a share, in standard errors */
 /* factor by which the time of a step at a line must have grown */
 #define GROWN_MIN   2
@@ -25,6 +29,7 @@ struct lines_sample {
 	uint8_t line; /* index in lines.name; LINES_KEPT: none */
 	uint8_t use;  /* enum lines_use */
 	uint8_t tag;  /* of lines_tag(); 0: none */
+	bool own;     /* the innermost call was that of the user's own code */
 };
 
 struct lines_name {
@@ -221,8 +226,11 @@ void lines_add(struct lines *l, uint64_t now_ns, const struct gp_line *s, bool s
 		line = lines_named(l, file, function, s->line, lines_needed(use));
 	}
 	to = &l->sample[l->samples++ % LINES_SAMPLES];
-	*to = (struct lines_sample){
-		.at_ns = s->at_ns, .span_us = s->span_us, .line = line, .use = (uint8_t)use};
+	*to = (struct lines_sample){.at_ns = s->at_ns,
+				    .span_us = s->span_us,
+				    .line = line,
+				    .use = (uint8_t)use,
+				    .own = s->flags & GP_LINE_OWN};
 }
 
 static void lines_sum_add(const struct lines *l, const struct lines_sample *s, uint64_t ns,
@@ -433,7 +441,7 @@ void lines_top(const struct lines *l, const struct lines_sums *s, struct lines_t
 void lines_most(const struct lines *l, enum lines_use use, uint64_t from_ns, uint64_t to_ns,
 		struct lines_top *ret)
 {
-	uint32_t n = 0, count[LINES_KEPT + 1] = {0};
+	uint32_t n = 0, count[LINES_KEPT + 1] = {0}, own[LINES_KEPT + 1] = {0};
 	uint8_t best = 0;
 
 	*ret = (struct lines_top){0};
@@ -444,6 +452,7 @@ void lines_most(const struct lines *l, enum lines_use use, uint64_t from_ns, uin
 			continue;
 		n++;
 		count[s->line]++;
+		own[s->line] += s->own;
 	}
 	for (uint8_t i = 1; i < LINES_KEPT; i++)
 		best = count[i] > count[best] ? i : best;
@@ -451,6 +460,7 @@ void lines_most(const struct lines *l, enum lines_use use, uint64_t from_ns, uin
 		return;
 	snprintf(ret->line, sizeof(ret->line), "%s", l->name[best].text);
 	ret->share = (double)count[best] / n;
+	ret->own = 2 * own[best] > count[best];
 }
 
 void lines_where(const struct lines *l, uint64_t from_ns, uint64_t to_ns,
@@ -513,9 +523,9 @@ void lines_tagged(const struct lines *l, uint8_t tag, struct lines_tagged *ret)
 		if (s->use != LINES_LOCKED && s->use != LINES_SAVED)
 			us[s->line] += s->span_us;
 	}
-	if (ret->n < SAMPLES_MIN)
+	if (ret->n < TAGGED_MIN)
 		return;
-	for (int i = 0; i < LINES_USE_COUNT; i++)
+	for (int i = 0; i < LINES_USE_COUNT && ret->n >= SAMPLES_MIN; i++)
 		ret->share[i] = (double)use_us[i] / (double)all_us;
 	for (uint8_t i = 1; i < LINES_KEPT; i++)
 		best = us[i] > us[best] ? i : best;
@@ -523,6 +533,9 @@ void lines_tagged(const struct lines *l, uint8_t tag, struct lines_tagged *ret)
 		return;
 	snprintf(ret->most.line, sizeof(ret->most.line), "%s", l->name[best].text);
 	ret->most.share = (double)us[best] / (double)all_us;
+	/* with few samples, the share has a large error */
+	if (ret->n < SAMPLES_MIN && ret->most.share < TAGGED_SURE)
+		ret->most = (struct lines_top){0};
 }
 
 /* ---- state ----------------------------------------------------------------------------------- */
@@ -538,7 +551,7 @@ void lines_archive(struct archive *a, struct lines **at)
 	for (uint32_t i = 0; i < lines_kept(l); i++) {
 		struct lines_sample *s = &l->sample[i];
 
-		archive_fields(a, s, at_ns, span_us, tag);
+		archive_fields(a, s, at_ns, span_us, tag, own);
 		archive_below(a, &s->line, LINES_KEPT + 1);
 		archive_below(a, &s->use, LINES_USE_COUNT);
 		archive_require(a, s->span_us <= SPAN_US_MAX);

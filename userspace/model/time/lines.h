@@ -75,6 +75,8 @@ enum lines_use {
 struct lines_top {
 	char line[LINES_TEXT_MAX]; /* "": unused */
 	double share;		   /* share of the time at this line, 0 to 1 */
+	/* Of lines_most(): the line itself did this, not the package that it had called. */
+	bool own;
 };
 
 /* Where a thread was at its last sample, as text for users. */
@@ -117,9 +119,12 @@ void lines_where(const struct lines *l, uint64_t from_ns, uint64_t to_ns,
 		 struct lines_top ret[LINES_TOP]);
 /* Samples with the same tag. */
 struct lines_tagged {
-	uint32_t n;		       /* if there are fewer than 20, the rest is 0 */
-	double share[LINES_USE_COUNT]; /* part of their time in each use; the sum is 1 */
-	struct lines_top most;	       /* the line at which the thread was most of their time */
+	uint32_t n;
+	/* part of their time in each use; the sum is 1, or 0 if there are fewer than 20 samples */
+	double share[LINES_USE_COUNT];
+	/* The line at which the thread was most of their time. Of fewer than 20 samples, only one
+	 * with 60 % of it; of fewer than 5, none. */
+	struct lines_top most;
 };
 /* Gives the samples of a span a tag, 1 to 255, instead of the one that they have. */
 void lines_tag(struct lines *l, uint64_t from_ns, uint64_t to_ns, uint8_t tag);

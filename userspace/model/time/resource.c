@@ -15,14 +15,16 @@
 struct resource_second {
 	uint64_t end_ns;
 	uint32_t length_us;
+	uint32_t system_us, faults;
 	uint32_t wait_us, throttled_us, asleep_us, block_us, memory_us, io_us;
 	uint16_t mhz;  /* clock of the CPU of the training thread; 0: unknown */
 	uint8_t known; /* RESOURCE_* */
 };
-#define RESOURCE_BLOCK 1 /* block_us is measured */
-#define RESOURCE_STALL 2 /* memory_us and io_us are measured */
-#define RESOURCE_GROUP 4 /* memory_us and io_us are of the control group; else of the machine */
-#define RESOURCE_HIGH  8 /* memory.high was exceeded */
+#define RESOURCE_BLOCK	1 /* block_us is measured */
+#define RESOURCE_STALL	2 /* memory_us and io_us are measured */
+#define RESOURCE_GROUP	4 /* memory_us and io_us are of the control group; else of the machine */
+#define RESOURCE_SYSTEM 8 /* system_us and faults are measured */
+#define RESOURCE_HIGH	8 /* memory.high was exceeded */
 
 struct resource_thread {
 	uint32_t tid; /* 0: unused */
@@ -82,6 +84,10 @@ void resource_usage(struct resource *r, uint32_t tid, const struct gp_usage *u, 
 	if (t->known) {
 		t->grown.cpu_ns += more_than(u->cpu_ns, t->last.cpu_ns);
 		t->grown.wait_ns += more_than(u->wait_ns, t->last.wait_ns);
+		if (t->last.flags & GP_USAGE_SYSTEM) {
+			t->grown.system_ns += more_than(u->system_ns, t->last.system_ns);
+			t->grown.minor_faults += more_than(u->minor_faults, t->last.minor_faults);
+		}
 		/* without the flag, t->last.block_ns was not measured */
 		if (t->last.flags & GP_USAGE_BLOCK)
 			t->grown.block_ns += more_than(u->block_ns, t->last.block_ns);
@@ -160,9 +166,13 @@ static void resource_end_second(struct resource *r, uint64_t ts_ns, const struct
 		.throttled_us = resource_us(throttled_ns, length_ns),
 		.asleep_us = resource_us(asleep_ns, length_ns),
 		.block_us = resource_us(own->block_ns, asleep_ns),
+		.system_us = resource_us(own->system_ns, used_ns),
+		.faults = (uint32_t)smaller_of(own->minor_faults, UINT32_MAX),
 		.mhz = (uint16_t)smaller_of(r->thread[r->trains - 1].last.mhz, UINT16_MAX),
 		.known = (r->thread[r->trains - 1].last.flags & GP_USAGE_BLOCK ? RESOURCE_BLOCK
 									       : 0) |
+			 (r->thread[r->trains - 1].last.flags & GP_USAGE_SYSTEM ? RESOURCE_SYSTEM
+										: 0) |
 			 (both & GP_PRESSURE_STALL ? RESOURCE_STALL : 0) |
 			 (both & GP_PRESSURE_GROUP ? RESOURCE_GROUP : 0) |
 			 (both & GP_PRESSURE_HIGH && p->high != last->high ? RESOURCE_HIGH : 0),
@@ -198,7 +208,8 @@ void resource_between(const struct resource *r, uint64_t from_ns, uint64_t to_ns
 {
 	uint64_t kept = smaller_of(r->seconds, RESOURCE_SECONDS);
 
-	*ret = (struct resource_sums){.block_known = true, .stall_known = true, .group = true};
+	*ret = (struct resource_sums){
+		.block_known = true, .system_known = true, .stall_known = true, .group = true};
 	for (uint64_t i = 1; i <= kept; i++) {
 		const struct resource_second *s = &r->second[(r->seconds - i) % RESOURCE_SECONDS];
 		uint64_t begin_ns = s->end_ns - s->length_us * 1000ull;
@@ -216,6 +227,9 @@ void resource_between(const struct resource *r, uint64_t from_ns, uint64_t to_ns
 		ret->throttled_ns += (uint64_t)(s->throttled_us * part);
 		ret->asleep_ns += (uint64_t)(s->asleep_us * part);
 		ret->block_ns += (uint64_t)(s->block_us * part);
+		ret->system_ns += (uint64_t)(s->system_us * part);
+		ret->faults += (uint64_t)(s->faults * part / 1000);
+		ret->system_known &= !!(s->known & RESOURCE_SYSTEM);
 		ret->memory_ns += (uint64_t)(s->memory_us * part);
 		ret->io_ns += (uint64_t)(s->io_us * part);
 		ret->high_ns += s->known & RESOURCE_HIGH ? high - low : 0;
@@ -247,6 +261,9 @@ void resource_sums_add(struct resource_sums *to, const struct resource_sums *s)
 	to->run_ns += s->run_ns;
 	to->clocked_ns += s->clocked_ns;
 	to->cycles += s->cycles;
+	to->system_ns += s->system_ns;
+	to->faults += s->faults;
+	to->system_known = (first || to->system_known) && s->system_known;
 	to->block_known = (first || to->block_known) && s->block_known;
 	to->stall_known = (first || to->stall_known) && s->stall_known;
 	to->group = (first || to->group) && s->group;
@@ -266,13 +283,14 @@ const char *resource_high_text(char *out, size_t len, const struct resource_sums
 
 static void resource_usage_archive(struct archive *a, struct gp_usage *u)
 {
-	archive_fields(a, u, cpu_ns, wait_ns, block_ns, major_faults, flags, mhz);
+	archive_fields(a, u, cpu_ns, wait_ns, block_ns, major_faults, flags, mhz, system_ns,
+		       minor_faults);
 }
 
 static void resource_second_archive(struct archive *a, struct resource_second *s)
 {
-	archive_fields(a, s, end_ns, length_us, wait_us, throttled_us, asleep_us, block_us,
-		       memory_us, io_us, mhz, known);
+	archive_fields(a, s, system_us, faults, end_ns, length_us, wait_us, throttled_us, asleep_us,
+		       block_us, memory_us, io_us, mhz, known);
 }
 
 void resource_archive(struct archive *a, struct resource **r)
@@ -305,6 +323,7 @@ void resource_archive(struct archive *a, struct resource **r)
 
 void resource_sums_archive(struct archive *a, struct resource_sums *s)
 {
+	archive_fields(a, s, system_ns, faults, system_known);
 	archive_fields(a, s, covered_ns, wait_ns, throttled_ns, asleep_ns, block_ns, memory_ns,
 		       io_ns, high_ns, run_ns, clocked_ns, cycles, block_known, stall_known, group);
 	input_sums_archive(a, &s->input);

@@ -37,8 +37,10 @@ struct resource_sums {
 	/* On a CPU: at least run_ns, of which the clock of the CPU is known for clocked_ns, in
 	 * which it made `cycles`. */
 	uint64_t run_ns, clocked_ns, cycles;
-	bool block_known; /* block_ns is measured */
-	bool stall_known; /* memory_ns and io_ns are measured */
+	uint64_t system_ns, faults; /* part of run_ns in the kernel; page faults */
+	bool system_known;	    /* system_ns and faults are measured */
+	bool block_known;	    /* block_ns is measured */
+	bool stall_known;	    /* memory_ns and io_ns are measured */
 	/* memory_ns and io_ns are of the control group; false: of the machine */
 	bool group;
 

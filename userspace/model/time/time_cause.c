@@ -138,6 +138,16 @@ void time_cause_add(struct time_causes *l, enum time_cause c, uint64_t ns)
 	l->ns[c] += take_up_to(&l->ns[TIME_CAUSE_unknown], ns);
 }
 
+void time_cause_add_kernel(struct time_causes *l, const struct resource_sums *before,
+			   uint64_t before_ns, const struct resource_sums *after, uint64_t after_ns)
+{
+	if (l->lost_ns && before->system_known && after->system_known)
+		time_cause_add(l, TIME_CAUSE_kernel,
+			       (uint64_t)time_cause_more(
+				       time_cause_growth(before->system_ns, before, before_ns,
+							 after->system_ns, after, after_ns)));
+}
+
 void time_cause_add_wait(struct time_causes *l, enum time_cause c, uint64_t ns)
 {
 	uint64_t before_ns = l->ns[c];
@@ -184,11 +194,22 @@ static int time_cause_next(const struct time_causes *l, unsigned listed)
 
 const char *time_causes_line(const struct time_causes *l, enum time_cause c)
 {
-	if (c == TIME_CAUSE_own_code)
+	switch (c) {
+	case TIME_CAUSE_own_code:
 		return l->line;
-	if (c == TIME_CAUSE_unknown || c == TIME_CAUSE_network || c == TIME_CAUSE_disk)
+	case TIME_CAUSE_interpreter_lock:
+	case TIME_CAUSE_checkpoint:
+		return l->holder_line;
+	case TIME_CAUSE_unknown:
+	case TIME_CAUSE_network:
+	case TIME_CAUSE_disk:
+	case TIME_CAUSE_lock:
+	case TIME_CAUSE_pipe:
+	case TIME_CAUSE_child:
 		return l->waits_line;
-	return c == TIME_CAUSE_interpreter_lock || c == TIME_CAUSE_checkpoint ? l->holder_line : "";
+	default:
+		return "";
+	}
 }
 
 const char *time_causes_text(char *out, size_t len, const struct time_causes *l)

@@ -35,7 +35,11 @@
 	X(straggler, "straggler", "waits for a rank that comes late")                              \
 	X(checkpoint, "checkpoint",                                                                \
 	  "waits while a thread that saves a checkpoint has the interpreter's lock")               \
-	X(frequency, "CPU frequency", "runs longer because the clock of its CPU is lower")
+	X(frequency, "CPU frequency", "runs longer because the clock of its CPU is lower")         \
+	X(kernel, "kernel time", "runs in the kernel: system calls, page faults")                  \
+	X(lock, "lock", "waits for a lock or another thread")                                      \
+	X(pipe, "pipe", "waits for a pipe or a local socket")                                      \
+	X(child, "child process", "waits for a child process")
 
 enum time_cause {
 #define X(id, label, text) TIME_CAUSE_##id,
@@ -60,7 +64,7 @@ struct time_causes {
 	/* Lines of Python, as "train.py:31 in step()"; "": unknown. line: the one to which own_code
 	 * refers. holder_line: where the thread is that has the interpreter's lock, for
 	 * interpreter_lock and checkpoint. waits_line: where most of the time is waited that is
-	 * unexplained, or explained by network or disk. */
+	 * unexplained, or a wait for the network, a disk, a lock, a pipe or a child. */
 	char line[LINES_TEXT_MAX], holder_line[LINES_TEXT_MAX], waits_line[LINES_TEXT_MAX];
 	/* Figures that support the causes, as text: "it reads 12.0 MB/s from storage"; "": none */
 	char figures[TIME_CAUSE_FIGURES];
@@ -76,12 +80,17 @@ void time_cause_add(struct time_causes *l, enum time_cause c, uint64_t ns);
 /* Adds time of waits that were measured in each step. If too little time is unexplained, takes the
  * rest from cpu_contention, which also counts time in which the training thread sleeps. */
 void time_cause_add_wait(struct time_causes *l, enum time_cause c, uint64_t ns);
+/* Adds the growth of the time in the kernel, at most what is unexplained so far. The parameters are
+ * those of time_cause_slower(). */
+void time_cause_add_kernel(struct time_causes *l, const struct resource_sums *before,
+			   uint64_t before_ns, const struct resource_sums *after,
+			   uint64_t after_ns);
 /* Returns the cause that explains most, if it explains at least 30 %; else TIME_CAUSE_unknown. */
 enum time_cause time_cause_main(const struct time_causes *l);
 /* Returns the share of the lost time, 0 to 1, that a cause explains. */
 double time_cause_share(const struct time_causes *l, enum time_cause c);
-/* Returns the line of Python that belongs to a cause: line, holder_line or, for unknown, network
- * and disk, waits_line. "": unknown, or the cause has none. */
+/* Returns the line of Python that belongs to a cause: line, holder_line or, for other waits
+ * and unknown, waits_line. "": unknown, or the cause has none. */
 const char *time_causes_line(const struct time_causes *l, enum time_cause c);
 /* Writes "81 % waits for a CPU on which other threads run, 19 % unexplained" to out and returns
  * out. Causes with the largest share come first. "" if nothing was examined or explained. */
