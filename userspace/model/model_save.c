@@ -3,7 +3,7 @@
 #include "userspace/model/model_private.h"
 
 #define MAGIC  "gp-model"
-#define FORMAT 33
+#define FORMAT 34
 
 static void model_save_session_archive(struct archive *a, struct gp_session *s)
 {
