@@ -106,6 +106,7 @@ enum script_probe {
 	P_CACHED_BEGIN,
 	P_CACHED,
 	P_PRODUCT,
+	P_ATTENTION,
 	P_COUNT
 };
 
@@ -163,6 +164,7 @@ static const struct {
 	[P_CACHED_BEGIN] = {"pjrt.deserialize_begin", GP_ROLE_cached, 0, "pjrt"},
 	[P_CACHED] = {"pjrt.deserialize", GP_ROLE_cached, GP_PROBE_RETURNS, "pjrt"},
 	[P_PRODUCT] = {"t.product", GP_ROLE_operation, 0},
+	[P_ATTENTION] = {"t.attention", GP_ROLE_operation, 0},
 };
 
 /* What the probe file of a runtime says of it. */
@@ -356,7 +358,9 @@ static inline void script_session(struct script *s)
 	for (size_t i = 0; i < sizeof(script_codes) / sizeof(script_codes[0]); i++)
 		*(struct gp_code *)script_add(s, GP_KIND_code, 0, 0, -1) = script_codes[i];
 	f = script_add(s, GP_KIND_formula, 0, 0, P_PRODUCT);
-	snprintf(f->text, sizeof(f->text), "2 a0 a1 b1");
+	snprintf(f->text, sizeof(f->text), "matmul: 2 a0 a1 b1");
+	f = script_add(s, GP_KIND_formula, 0, 0, P_ATTENTION);
+	snprintf(f->text, sizeof(f->text), "attention: 2 a0 a1 b1");
 	script_made(s);
 }
 

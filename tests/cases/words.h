@@ -144,15 +144,19 @@ static inline bool word_library(struct script *s, const struct move *m)
 		script_sync(s, m->at_ns + move_length(m), move_length(m));
 	} else if (!strcmp(w, "monitor")) {
 		word_monitor(s, m->at_ns, m->argc, (char **)m->argv);
-	} else if (!strcmp(w, "product")) { /* A B C: of matrices A x B and B x C */
+	} else if (!strcmp(w, "product") || !strcmp(w, "attention")) {
+		/* A B C [TYPE]: of matrices A x B and B x C; the number that PyTorch gives the type
+		 */
 		struct gp_operation *op = script_add(s, GP_KIND_operation, m->at_ns, script_pid(s),
-						     P_PRODUCT);
+						     !strcmp(w, "product") ? P_PRODUCT
+									   : P_ATTENTION);
 
 		for (int i = 0; i < 2; i++) { /* as in an object of torch 2 */
 			op->tensor[i][2] = 2;
 			op->tensor[i][3] = move_number(m, 1 + i, 1);
 			op->tensor[i][4] = move_number(m, 2 + i, 1);
 			op->tensor[i][14] = op->tensor[i][3] * op->tensor[i][4];
+			op->tensor[i][15] = move_number(m, 4, 6);
 		}
 	} else {
 		return false;

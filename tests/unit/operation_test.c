@@ -66,6 +66,52 @@ static void products(void **state)
 	assert_int_equal(parsed("b0 2").tensors, 2);
 }
 
+static void kinds(void **state)
+{
+	static const char *const bad[] = {
+		"product: 2 a0", ": 2 a0", "matmul:", "matmul: >=", "2 a0: 2 a1", "matmul : 2 a0"};
+	struct gp_operation op = {0};
+	char text[GP_FORMULA_MAX];
+	struct formula f;
+
+	(void)state;
+	TENSOR(&op, 0, 3, 5);
+	assert_int_equal(of("attention: 2 a0 a1", &op), 30);
+	assert_int_equal(parsed("attention: 2 a0").kind, OPERATION_KIND_attention);
+	assert_int_equal(parsed("convolution: >= 2 a0").kind, OPERATION_KIND_convolution);
+	assert_int_equal(parsed("2 a0").kind, OPERATION_KIND_other);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		memset(text, 0, sizeof(text));
+		strncpy(text, bad[i], sizeof(text) - 1);
+		if (formula_parse(&f, text) != -EINVAL)
+			fail_msg("accepted: \"%s\"", bad[i]);
+	}
+}
+
+static void types(void **state)
+{
+	static const struct {
+		uint64_t number;
+		enum operation_type type;
+	} known[] = {{0, OPERATION_TYPE_other},	 {1, OPERATION_TYPE_int8},
+		     {5, OPERATION_TYPE_fp16},	 {6, OPERATION_TYPE_fp32},
+		     {7, OPERATION_TYPE_fp64},	 {9, OPERATION_TYPE_other},
+		     {15, OPERATION_TYPE_bf16},	 {24, OPERATION_TYPE_fp8},
+		     {27, OPERATION_TYPE_other}, {0xffff, OPERATION_TYPE_other}};
+	struct formula f = parsed("2 a0"), none = parsed("7");
+	struct gp_operation op = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		op.tensor[0][PLACE + 13] = 0xabcd0000 + known[i].number; /* device after it */
+		assert_int_equal(tensor_type(&f, &op, PLACE), known[i].type);
+	}
+	op.tensor[0][PLACE + 13] = 15;
+	assert_int_equal(tensor_type(&f, &op, -1), OPERATION_TYPE_other);
+	assert_int_equal(tensor_type(&f, &op, TENSOR_PLACES), OPERATION_TYPE_other);
+	assert_int_equal(tensor_type(&none, &op, PLACE), OPERATION_TYPE_other);
+}
+
 static void values(void **state)
 {
 	struct gp_operation op = {.value = {[3] = 0x0100, [5] = 1}};
@@ -174,6 +220,7 @@ int main(void)
 		cmocka_unit_test(products),	cmocka_unit_test(values),
 		cmocka_unit_test(convolutions), cmocka_unit_test(bad_formulas),
 		cmocka_unit_test(bad_tensors),	cmocka_unit_test(places),
+		cmocka_unit_test(kinds),	cmocka_unit_test(types),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

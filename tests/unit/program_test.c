@@ -102,10 +102,20 @@ static void peaks(void **state)
 		if (!p != !names[i].found || (p && strcmp(p->name, names[i].found) != 0))
 			fail_msg("'%s' is %s", names[i].name, p ? p->name : "unknown");
 	}
-	assert_true(accelerator_peak_find("H100-SXM")->flops == 989.4e12);
+	p = accelerator_peak_find("H100-SXM");
+	assert_true(accelerator_peak_flops(p) == 989.4e12);
+	assert_true(p->rate[OPERATION_TYPE_tf32] == 494.7e12);
+	assert_true(accelerator_peak_flops(accelerator_peak_find("T4")) == 65e12); /* no bf16 */
 	for (size_t i = 0; (p = accelerator_peak_at(i)); i++) {
 		assert_ptr_equal(accelerator_peak_find(p->name), p); /* each is there once */
-		assert_true(p->flops > 5e13 && p->flops < 1e16);
+		assert_true(accelerator_peak_flops(p) > 5e13 && accelerator_peak_flops(p) < 1e16);
+		/* smaller types are never slower */
+		assert_true(p->rate[OPERATION_TYPE_fp64] <= p->rate[OPERATION_TYPE_fp32]);
+		assert_true(p->rate[OPERATION_TYPE_fp32] < accelerator_peak_flops(p));
+		if (p->rate[OPERATION_TYPE_tf32] > 0)
+			assert_true(p->rate[OPERATION_TYPE_tf32] >= p->rate[OPERATION_TYPE_fp32]);
+		if (p->rate[OPERATION_TYPE_fp8] > 0)
+			assert_true(p->rate[OPERATION_TYPE_fp8] >= accelerator_peak_flops(p));
 	}
 }
 
@@ -159,7 +169,7 @@ static void sources(void **state)
 	(void)state;
 	program_view(&c, &s, &v);
 	assert_int_equal(v.source, PROGRAM_none);
-	s.flops = 8e15;
+	s.operations.type[OPERATION_TYPE_bf16] = 8e15;
 	program_view(&c, &s, &v);
 	assert_int_equal(v.source, PROGRAM_measured);
 	near(v.steps.flops / 4e15, 1, 1e-12);
@@ -171,6 +181,56 @@ static void sources(void **state)
 	program_view(&c, &s, &v);
 	assert_int_equal(v.source, PROGRAM_configured);
 	near(v.steps.mfu, 0.25, 1e-12);
+}
+
+/* Each type has its own peak; if that of one is unknown, there is no MFU. */
+static void types(void **state)
+{
+	struct program_seen s = {.timed_steps = 90, .timed_ns = 180 * S, .accelerators = 8};
+	struct program_config c = {.peak_flops = 1e15};
+	struct program_view v;
+
+	(void)state;
+	s.operations.type[OPERATION_TYPE_bf16] = 6e15;
+	s.operations.type[OPERATION_TYPE_fp32] = 1e15;
+	c.peaks[OPERATION_TYPE_bf16] = 1e15;
+	program_view(&c, &s, &v);
+	near(v.steps.flops / 3.5e15, 1, 1e-12);
+	assert_true(v.steps.mfu == 0 && v.program == 0);
+	c.peaks[OPERATION_TYPE_fp32] = 5e13;
+	assert_int_equal(program_peak_type(&c, OPERATION_TYPE_fp32), OPERATION_TYPE_fp32);
+	program_view(&c, &s, &v);
+	near(v.steps.mfu, (6 + 20) / 8.0 / 2, 1e-12);
+	c.peaks[OPERATION_TYPE_tf32] = 5e14;
+	assert_int_equal(program_peak_type(&c, OPERATION_TYPE_fp32), OPERATION_TYPE_tf32);
+	program_view(&c, &s, &v);
+	near(v.steps.mfu, (6 + 2) / 8.0 / 2, 1e-12);
+	c.flops = 4e15; /* the user's operations have no type */
+	program_view(&c, &s, &v);
+	near(v.steps.mfu, 4 / 8.0 / 2, 1e-12);
+	assert_true(operations_sum(&v.operations) == 0);
+}
+
+/* The peak of an accelerator by type is on the tape, unless the user sets a peak. */
+static void collect(void *ctx, const char *key, const char *value)
+{
+	assert_true(program_config_set(ctx, key, value));
+}
+
+static void said(void **state)
+{
+	struct options o = {.accelerator = (char *)"A100"};
+	struct program_config c = {0};
+
+	(void)state;
+	options_program_say(&o, NULL, collect, &c);
+	assert_true(c.peak_flops == 312e12 && program_peak(&c, OPERATION_TYPE_bf16) == 312e12);
+	assert_true(program_peak(&c, OPERATION_TYPE_fp32) == 156e12);
+	assert_true(program_peak(&c, OPERATION_TYPE_fp8) == 0);
+	o.peak_tflops = 100;
+	options_program_say(&o, NULL, collect, &c);
+	assert_true(program_peak(&c, OPERATION_TYPE_fp8) == 1e14);
+	assert_true(program_peak(&c, OPERATION_TYPE_bf16) == 1e14);
 }
 
 static void settings(void **state)
@@ -250,7 +310,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers),  cmocka_unit_test(prices),	cmocka_unit_test(peaks),
 		cmocka_unit_test(formulas), cmocka_unit_test(settings), cmocka_unit_test(words),
-		cmocka_unit_test(models),   cmocka_unit_test(sources),
+		cmocka_unit_test(models),   cmocka_unit_test(sources),	cmocka_unit_test(types),
+		cmocka_unit_test(said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,7 +118,7 @@ static int model_view_snapshot_jobs(const struct model *m, struct snapshot *s, b
 			job_view_rank(j, &(struct job_view_share){
 						 .ledger = &r->ledger,
 						 .accelerators = r->accelerators,
-						 .operations = r->operations,
+						 .operations = &r->operations,
 						 .operations_steps = r->operations_steps,
 						 .uncounted = r->uncounted,
 					 });

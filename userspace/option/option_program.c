@@ -68,6 +68,22 @@ static void option_program_say_text(option_say_fn *say, void *ctx, const char *k
 		say(ctx, key, text);
 }
 
+/* A peak that the user sets is the peak of all types. */
+static void option_program_say_peaks(const struct options *o, const struct accelerator_peak *peak,
+				     option_say_fn *say, void *ctx)
+{
+	char key[32];
+
+	option_program_say_number(say, ctx, "peak_flops",
+				  o->peak_tflops > 0 ? o->peak_tflops * 1e12
+				  : peak	     ? accelerator_peak_flops(peak)
+						     : 0);
+	for (int t = 0; peak && !(o->peak_tflops > 0) && t < OPERATION_TYPE_COUNT; t++) {
+		snprintf(key, sizeof(key), "peak_%s", operation_type_name[t]);
+		option_program_say_number(say, ctx, key, peak->rate[t]);
+	}
+}
+
 static bool option_program_tag_fits(const char *name, const char *tag)
 {
 	if (!tag || strlen(tag) < PROGRAM_TAG_MAX)
@@ -122,10 +138,7 @@ void options_program_say(const struct options *o, const char *model, option_say_
 	option_program_say_number(say, ctx, "samples", o->samples);
 	option_program_say_number(say, ctx, "tokens", o->tokens);
 	option_program_say_text(say, ctx, "accelerator", peak ? peak->name : name);
-	option_program_say_number(say, ctx, "peak_flops",
-				  o->peak_tflops > 0 ? o->peak_tflops * 1e12
-				  : peak	     ? peak->flops
-						     : 0);
+	option_program_say_peaks(o, peak, say, ctx);
 	option_program_say_number(say, ctx, "accelerators", (double)o->accelerators);
 	if (o->price && !option_price(o->price, currency, &price)) {
 		option_program_say_number(say, ctx, "price", price);

@@ -84,11 +84,13 @@ static void html_cost_rate_words(struct buffer *out, const struct report_documen
 {
 	const struct program_config *c = &s->program;
 	const struct program_view *p = &s->rates;
-	char text[REPORT_WORD], si[32], words[REPORT_FLOPS];
+	char text[REPORT_WORD], words[REPORT_FLOPS];
 
 	if (!(c->flops > 0) && p->flops > 0) {
 		buffer_printf(out, "<p class=\"dim small\">Operations: ");
 		html_text(out, report_flops_words(words, p));
+		buffer_printf(out, ": ");
+		report_operations_words(out, p);
 		buffer_printf(out, ".</p>\n");
 	}
 	if (!(c->flops > 0) && !(s->rates.flops > 0 && p->accelerators > 0))
@@ -101,10 +103,9 @@ static void html_cost_rate_words(struct buffer *out, const struct report_documen
 	if (*c->accelerator)
 		buffer_printf(out, " ");
 	html_text(out, c->accelerator);
-	if (c->peak_flops > 0)
-		buffer_printf(out, ", peak %sFLOP/s each.", report_si(si, c->peak_flops));
-	else
-		buffer_printf(out, ", peak unknown.");
+	buffer_printf(out, ", peak ");
+	report_peak_words(out, c, p);
+	buffer_printf(out, ".");
 	if (p->program > 0) {
 		buffer_printf(out, " Goodput: runtime ");
 		html_text(out, report_share(text, p->runtime));

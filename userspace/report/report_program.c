@@ -131,18 +131,89 @@ const char *report_flops_words(char out[REPORT_FLOPS], const struct program_view
 	return out;
 }
 
+/* Adds the share of a name; *before is the text before it, and becomes that before the next one. */
+static void report_operations_share(struct buffer *out, const char **before, const char *name,
+				    double share)
+{
+	char text[REPORT_WORD];
+
+	if (!(share > 0))
+		return;
+	buffer_printf(out, "%s%s %s", *before, name, report_share(text, share));
+	*before = ", ";
+}
+
+void report_operations_words(struct buffer *out, const struct program_view *p)
+{
+	double sum = operations_sum(&p->operations);
+	const char *before = "";
+
+	for (int k = 0; k < OPERATION_KIND_COUNT; k++)
+		report_operations_share(out, &before, operation_kind_name[k],
+					p->operations.kind[k] / sum);
+	before = "; numbers: ";
+	for (int t = 0; t < OPERATION_TYPE_COUNT; t++)
+		report_operations_share(out, &before, operation_type_name[t],
+					p->operations.type[t] / sum);
+}
+
+static void report_peak_type(struct buffer *out, const struct program_config *cfg,
+			     enum operation_type type)
+{
+	enum operation_type used = program_peak_type(cfg, type);
+	double peak = program_peak(cfg, type);
+	char si[32];
+
+	if (!(peak > 0))
+		buffer_printf(out, "unknown in %s; set it with --peak-tflops",
+			      operation_type_name[type]);
+	else
+		buffer_printf(out, "%sFLOP/s in %s", report_si(si, peak),
+			      operation_type_name[used]);
+	if (used != type)
+		buffer_printf(out, " (assumed for %s)", operation_type_name[type]);
+}
+
+void report_peak_words(struct buffer *out, const struct program_config *cfg,
+		       const struct program_view *p)
+{
+	const char *before = "";
+	char si[32];
+
+	if (!(cfg->peak_flops > 0)) {
+		buffer_printf(out, "unknown; set it with --accelerator or --peak-tflops");
+		return;
+	}
+	if (!program_peaks_differ(cfg) || !(operations_sum(&p->operations) > 0)) {
+		buffer_printf(out, "%sFLOP/s each", report_si(si, cfg->peak_flops));
+		return;
+	}
+	for (int t = 0; t < OPERATION_TYPE_COUNT; t++) {
+		if (!(p->operations.type[t] > 0))
+			continue;
+		buffer_printf(out, "%s", before);
+		report_peak_type(out, cfg, (enum operation_type)t);
+		before = ", ";
+	}
+}
+
 static void program_source_line(struct canvas *c, const struct program_view *p)
 {
+	struct buffer words = {0};
 	char text[REPORT_FLOPS];
 
 	report_field(c, "operations");
 	canvas_put(c, STYLE_PLAIN, "%s", report_flops_words(text, p));
+	report_operations_words(&words, p);
+	report_field(c, "");
+	canvas_put(c, STYLE_PLAIN, "%s", words.failed ? "" : words.data);
+	buffer_free(&words);
 }
 
 static void program_accelerators_line(struct canvas *c, const struct program_config *cfg,
 				      const struct program_view *p)
 {
-	char peak[32];
+	struct buffer peak = {0};
 
 	report_field(c, "accelerators");
 	if (p->accelerators > 0)
@@ -153,12 +224,10 @@ static void program_accelerators_line(struct canvas *c, const struct program_con
 			"unknown: no accelerator's runtime was called; set them with --accelerators");
 	if (*cfg->accelerator)
 		canvas_put(c, STYLE_PLAIN, " %s", cfg->accelerator);
-	if (cfg->peak_flops > 0)
-		canvas_put(c, STYLE_PLAIN, ", peak %sFLOP/s each",
-			   report_si(peak, cfg->peak_flops));
-	else
-		canvas_put(c, STYLE_YELLOW,
-			   ", peak unknown; set it with --accelerator or --peak-tflops");
+	report_peak_words(&peak, cfg, p);
+	canvas_put(c, cfg->peak_flops > 0 ? STYLE_PLAIN : STYLE_YELLOW, ", peak %s",
+		   peak.failed ? "unknown" : peak.data);
+	buffer_free(&peak);
 }
 
 /* Shows the known factors whose product is the goodput: scheduling, runtime and program. */
@@ -271,6 +340,39 @@ static void report_program_rate_json(struct buffer *out, const char *key,
 	json_close(out, '}');
 }
 
+/* Adds the measured operations of a step by kind of operator and by type of the operands, and which
+ * peak is used for each type. */
+static void report_operations_json(struct buffer *out, const struct program_config *cfg,
+				   const struct program_view *p)
+{
+	const struct operations *o = &p->operations;
+
+	if (!(operations_sum(o) > 0)) {
+		json_null(out, "operations");
+		return;
+	}
+	json_open(out, "operations", '{');
+	json_open(out, "kinds", '{');
+	for (int k = 0; k < OPERATION_KIND_COUNT; k++)
+		if (o->kind[k] > 0)
+			json_double(out, operation_kind_name[k], o->kind[k]);
+	json_close(out, '}');
+	json_open(out, "types", '{');
+	for (int t = 0; t < OPERATION_TYPE_COUNT; t++) {
+		enum operation_type type = (enum operation_type)t;
+
+		if (!(o->type[t] > 0))
+			continue;
+		json_open(out, operation_type_name[t], '{');
+		json_double(out, "flops_per_step", o->type[t]);
+		report_program_real_or_null(out, "peak_flops", program_peak(cfg, type));
+		json_string(out, "peak_type", operation_type_name[program_peak_type(cfg, type)]);
+		json_close(out, '}');
+	}
+	json_close(out, '}');
+	json_close(out, '}');
+}
+
 static void report_program_cost_json(struct buffer *out, const struct program_config *cfg,
 				     const double *ns)
 {
@@ -320,6 +422,7 @@ void report_program_json(struct buffer *out, const struct report_document *d)
 				  : "");
 	json_known(out, "flops_uncounted", p->uncounted);
 	report_program_real_or_null(out, "flops_steps", p->flops_steps);
+	report_operations_json(out, cfg, p);
 	report_program_real_or_null(out, "samples_per_step", cfg->samples);
 	report_program_real_or_null(out, "tokens_per_step", cfg->tokens);
 	report_program_real_or_null(out, "peak_flops", cfg->peak_flops);

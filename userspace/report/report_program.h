@@ -35,6 +35,11 @@ const char *report_money(char out[REPORT_WORD], const struct program_config *cfg
 double report_flops(const struct program_config *cfg, const struct program_view *p);
 /* Describes the measured work of a step, without markup. */
 const char *report_flops_words(char out[REPORT_FLOPS], const struct program_view *p);
+/* Adds the shares of kinds and types in the measured work of a step, without markup. */
+void report_operations_words(struct buffer *out, const struct program_view *p);
+/* Adds the peak of an accelerator, for the types that a step uses, without markup. */
+void report_peak_words(struct buffer *out, const struct program_config *cfg,
+		       const struct program_view *p);
 /* Formats a share from 0 to 1: "12.5 %" or "<0.1 %"; "unknown" for 0. */
 const char *report_share(char out[REPORT_WORD], double share);
 /* Formats a number with an SI prefix: "1024", "2.10 M", "412 T"; "unknown" for 0. */

@@ -168,6 +168,21 @@ static void prometheus_job_flops(struct page *p, const struct metric_family *f,
 		prometheus_job_rate(p, f, j, j->program.steps.flops, j->program.elapsed.flops);
 }
 
+static void prometheus_job_operations(struct page *p, const struct metric_family *f,
+				      const struct job_view *j)
+{
+	double sum = operations_sum(&j->program.operations);
+
+	if (j->program.source != PROGRAM_measured)
+		return;
+	for (int k = 0; k < OPERATION_KIND_COUNT; k++) {
+		if (!(j->program.operations.kind[k] > 0))
+			continue;
+		metric_label(prometheus_job_job(p, f, j), "kind", operation_kind_name[k]);
+		page_value_real(p, p->out, j->program.operations.kind[k] / sum);
+	}
+}
+
 static void prometheus_job_mfu(struct page *p, const struct metric_family *f,
 			       const struct job_view *j)
 {
@@ -211,8 +226,11 @@ static const struct metric_family program_families[] = {
 	{"gpbpf_job_flops_per_second", GAUGE, OF_JOB ", over",
 	 "Floating-point operations per second; over as in gpbpf_job_samples_per_second.",
 	 .job = prometheus_job_flops},
+	{"gpbpf_job_operations_ratio", GAUGE, OF_JOB ", kind",
+	 "Share of a kind of operators (attention, matmul, convolution) in the measured operations of a step.",
+	 .job = prometheus_job_operations},
 	{"gpbpf_job_mfu_ratio", GAUGE, OF_JOB ", over",
-	 "Model FLOPs utilization: gpbpf_job_flops_per_second as a share of the peak of the job's accelerators.",
+	 "Model FLOPs utilization: gpbpf_job_flops_per_second as a share of the peak of the job's accelerators for the types of numbers.",
 	 .job = prometheus_job_mfu},
 	{"gpbpf_job_program_goodput_ratio", GAUGE, OF_JOB,
 	 "MFU over productive time only; multiplied by the goodput ratio it is the MFU over observed time.",

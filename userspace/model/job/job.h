@@ -222,7 +222,7 @@ void job_view_windows(const struct job *j, const uint64_t *windows_ns, struct jo
 struct job_view_share {
 	const struct ledger_view *ledger;
 	uint32_t accelerators;
-	double operations;
+	const struct operations *operations;
 	uint32_t operations_steps, uncounted;
 };
 /* Adds the figures of a running rank. */

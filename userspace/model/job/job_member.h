@@ -43,7 +43,7 @@ struct job_member {
 
 	/* Floating-point operations of a step, and the number of steps that were measured; 0:
 	 * unknown. */
-	double operations;
+	struct operations operations;
 	uint32_t operations_steps;
 	/* Hash of the probe whose operations are not in the figure, or UNCOUNTED_*; 0: the figure
 	 * is exact. */

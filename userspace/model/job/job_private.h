@@ -46,7 +46,7 @@ struct job_work {
 	/* Operations of a step of those ranks that have left, number of ranks whose operations were
 	 * measured, the least number of steps that were measured, and why the sum is a lower bound
 	 * (as job_member.uncounted). */
-	double run_operations;
+	struct operations run_operations;
 	uint32_t run_measured, run_measured_steps, run_uncounted;
 };
 

@@ -29,7 +29,7 @@ void job_work_begin(struct job *j, const struct job_member *m)
 		job_work_outage_add(j, w->past_ns, m->start_ns);
 	w->before_accelerators = w->run_accelerators;
 	w->run_ranks = w->run_accelerators = 0;
-	w->run_operations = 0;
+	w->run_operations = (struct operations){0};
 	w->run_measured = w->run_measured_steps = w->run_uncounted = 0;
 }
 
@@ -84,8 +84,8 @@ void job_work_leave(struct job *j, const struct job_member *m, uint64_t now_ns)
 	if (m->run == j->runs) {
 		w->run_ranks++;
 		w->run_accelerators += n;
-		w->run_operations += m->operations;
-		w->run_measured += m->operations > 0;
+		operations_add(&w->run_operations, &m->operations, 1);
+		w->run_measured += operations_sum(&m->operations) > 0;
 		job_work_steps_least(&w->run_measured_steps, m->operations_steps);
 		w->run_uncounted = w->run_uncounted ? w->run_uncounted : m->uncounted;
 	} else if (m->run + 1 == j->runs) {
@@ -111,7 +111,7 @@ void job_work_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 		.made = w->made,
 		.lost = w->lost,
 		.excluded = w->excluded,
-		.flops = w->run_operations,
+		.operations = w->run_operations,
 		.flops_steps = w->run_measured_steps,
 		.uncounted = w->run_uncounted,
 	};
@@ -121,8 +121,8 @@ void job_work_view(const struct job *j, uint64_t now_ns, struct job_view *ret)
 void job_view_rank(struct job_view *v, const struct job_view_share *r)
 {
 	v->run_ranks++;
-	v->run_measured += r->operations > 0;
-	v->work.flops += r->operations;
+	v->run_measured += operations_sum(r->operations) > 0;
+	operations_add(&v->work.operations, r->operations, 1);
 	job_work_steps_least(&v->work.flops_steps, r->operations_steps);
 	v->work.uncounted = v->work.uncounted ? v->work.uncounted : r->uncounted;
 	v->accelerators += r->accelerators;
@@ -149,7 +149,8 @@ void job_view_work(struct job_view *v, const struct program_config *c)
 	if (v->run_measured < v->run_ranks && v->run_measured && !v->work.uncounted)
 		v->work.uncounted = UNCOUNTED_RANKS;
 	if (v->run_ranks && v->world_size > 0 && (uint32_t)v->world_size > v->run_ranks)
-		v->work.flops *= (double)v->world_size / v->run_ranks;
+		operations_add(&v->work.operations, &v->work.operations,
+			       (double)v->world_size / v->run_ranks - 1);
 	v->work.accelerators = job_work_accelerators_everywhere(v);
 	v->work.goodput_ns = l->ns[BUCKET_GOODPUT];
 	v->work.observed_ns = ledger_elapsed(l) - l->ns[BUCKET_UNOBSERVED];
@@ -167,6 +168,6 @@ void job_work_archive(struct archive *a, struct job_work *w)
 	for (int b = 0; b < BUCKET_COUNT; b++)
 		archive_require(a, w->past_ns[b] >= 0);
 	archive_fields(a, w, run_ranks, run_accelerators, before_accelerators, left_ns);
-	archive_fields(a, w, run_operations, run_measured, run_measured_steps, run_uncounted);
-	archive_require(a, isfinite(w->run_operations) && w->run_operations >= 0);
+	operations_archive(a, &w->run_operations);
+	archive_fields(a, w, run_measured, run_measured_steps, run_uncounted);
 }

@@ -127,7 +127,7 @@ struct rank_view { /* a process that runs or ran a training loop, or that the us
 	uint32_t run;
 	bool trainer;	       /* the process has shown a marker of training */
 	uint32_t accelerators; /* 0: unknown */
-	double operations;     /* floating-point operations of a step, as measured; 0: unknown */
+	struct operations operations; /* of a step, as measured; 0: unknown */
 	uint32_t operations_steps; /* number of steps that were measured */
 	uint32_t uncounted;	   /* as job_member.uncounted */
 	bool alive;

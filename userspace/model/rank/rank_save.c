@@ -169,8 +169,8 @@ void rank_archive(struct archive *a, struct rank **at, struct model_env *env, bo
 	overhead_archive(a, &r->overhead);
 	archive_fields(a, r, lost, disruptions, cause_ns);
 	rank_work_archive(a, r);
-	archive_fields(a, r, member.operations, member.operations_steps, member.uncounted);
-	archive_require(a, isfinite(r->member.operations) && r->member.operations >= 0);
+	operations_archive(a, &r->member.operations);
+	archive_fields(a, r, member.operations_steps, member.uncounted);
 	rank_events_archive(a, r);
 	rank_finders_archive(a, r);
 	job_member_archive(a, &r->member);

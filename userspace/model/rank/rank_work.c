@@ -4,8 +4,6 @@
  * until some of them were measured. */
 #include "userspace/model/rank/rank_private.h"
 
-#include <math.h>
-
 #include "userspace/base/grow.h"
 #include "userspace/model/signal/operation.h"
 
@@ -25,11 +23,11 @@
 
 struct rank_work {
 	struct tensor_places places;
-	uint64_t since_ns; /* begin of the measurement */
-	uint64_t first_ns; /* time of the first operator; 0: none yet */
-	uint64_t done_ns;  /* when the last step was measured; 0: more are needed */
-	uint64_t lost;	   /* rank.lost at the begin */
-	double sum;	   /* operations of the measured steps */
+	uint64_t since_ns;     /* begin of the measurement */
+	uint64_t first_ns;     /* time of the first operator; 0: none yet */
+	uint64_t done_ns;      /* when the last step was measured; 0: more are needed */
+	uint64_t lost;	       /* rank.lost at the begin */
+	struct operations sum; /* of the measured steps */
 	uint32_t steps, unusable;
 	bool skipped; /* a whole step was not used: the probes may not all have been attached */
 	bool spoiled;
@@ -40,6 +38,7 @@ struct rank_work {
 	struct work_op {
 		uint64_t ts_ns, operations;
 		uint32_t uncounted; /* the probe, if it has more operations; 0: exact */
+		uint8_t type, kind; /* enum operation_type, enum operation_kind */
 		bool unknown;	    /* the step has no figure */
 	} * ops;		    /* since the last step, in order of processing */
 };
@@ -84,6 +83,8 @@ int rank_work_operation(struct rank *r, const struct event *ev)
 	*op = (struct work_op){
 		.ts_ns = ev->rec->ts_ns,
 		.uncounted = f->bound ? ev->rec->probe : 0,
+		.type = (uint8_t)tensor_type(f, ev->operation, place),
+		.kind = f->kind,
 		.unknown = f->tensors && place < 0,
 	};
 	if (!op->unknown && formula_operations(f, ev->operation, place, &op->operations))
@@ -111,8 +112,8 @@ void rank_work_step(struct rank *r, const struct step *s)
 {
 	struct rank_work *w = r->work;
 	uint32_t left = 0, uncounted = 0;
+	struct operations sum = {0};
 	bool known = true;
-	double sum = 0;
 
 	if (!w || !rank_work_wants(r))
 		return;
@@ -122,7 +123,8 @@ void rank_work_step(struct rank *r, const struct step *s)
 		if (op->ts_ns > s->end_ns) {
 			w->ops[left++] = *op;
 		} else if (op->ts_ns > s->start_ns) {
-			sum += (double)op->operations;
+			sum.type[op->type] += (double)op->operations;
+			sum.kind[op->kind] += (double)op->operations;
 			known &= !op->unknown;
 			uncounted = uncounted ? uncounted : op->uncounted;
 		}
@@ -134,12 +136,12 @@ void rank_work_step(struct rank *r, const struct step *s)
 		w->skipped = true;
 		return;
 	}
-	if (!known || !(sum > 0)) {
+	if (!known || !(operations_sum(&sum) > 0)) {
 		w->unusable++;
 		w->unusable_by = w->unusable_by ? w->unusable_by : uncounted;
 		return;
 	}
-	w->sum += sum;
+	operations_add(&w->sum, &sum, 1);
 	w->uncounted = w->uncounted ? w->uncounted : uncounted;
 	if (++w->steps == WORK_STEPS)
 		w->done_ns = s->end_ns;
@@ -187,10 +189,11 @@ void rank_work_tick(struct rank *r, uint64_t now_ns)
 	if (!w->spoiled && (!w->done_ns || now_ns < w->done_ns + WORK_SETTLE_NS))
 		return;
 	if (!w->spoiled && w->lost == r->lost) {
-		r->member.operations = w->sum / w->steps;
+		r->member.operations = (struct operations){0};
+		operations_add(&r->member.operations, &w->sum, 1.0 / w->steps);
 		r->member.operations_steps = w->steps;
 		r->member.uncounted = rank_work_uncounted(r);
-	} else if (w->unusable_by && !(r->member.operations > 0)) {
+	} else if (w->unusable_by && !(operations_sum(&r->member.operations) > 0)) {
 		r->member.uncounted = w->unusable_by;
 	}
 	rank_work_end(r, now_ns + WORK_AGAIN_NS);
@@ -204,11 +207,15 @@ void rank_work_archive(struct archive *a, struct rank *r)
 	if (!w)
 		return;
 	archive_struct(a, sizeof(*w));
-	archive_fields(a, w, places.tensors, places.fits, since_ns, first_ns, done_ns, lost, sum);
+	archive_fields(a, w, places.tensors, places.fits, since_ns, first_ns, done_ns, lost);
+	operations_archive(a, &w->sum);
 	archive_fields(a, w, steps, unusable, skipped, spoiled, uncounted, unusable_by);
-	archive_require(a, isfinite(w->sum) && w->sum >= 0 && w->steps <= WORK_STEPS);
+	archive_require(a, w->steps <= WORK_STEPS);
 	archive_require(a, w->done_ns ? w->steps > 0 : w->steps < WORK_STEPS);
 	archive_items(a, w->ops, w->nops, w->ops_cap, WORK_OPS_MAX);
-	for (uint32_t i = 0; i < w->nops; i++)
-		archive_fields(a, &w->ops[i], ts_ns, operations, uncounted, unknown);
+	for (uint32_t i = 0; i < w->nops; i++) {
+		archive_fields(a, &w->ops[i], ts_ns, operations, uncounted, type, kind, unknown);
+		archive_require(a, w->ops[i].type < OPERATION_TYPE_COUNT);
+		archive_require(a, w->ops[i].kind < OPERATION_KIND_COUNT);
+	}
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,11 +12,17 @@
  * the sizes are elsewhere. */
 #define DIMENSIONS    5
 #define ELEMENTS_AT   12
+#define TYPE_AT	      13
 #define PROOFS	      8
 #define MISFIT_SHARE  100
 #define SPATIAL_FIRST 2 /* dimensions before it: batch and channels */
 
-_Static_assert(TENSOR_PLACES + ELEMENTS_AT <= GP_TENSOR_WORDS, "all places are in the window");
+_Static_assert(TENSOR_PLACES + TYPE_AT <= GP_TENSOR_WORDS, "all places are in the window");
+
+#define X(name) #name,
+const char *const operation_type_name[] = {OPERATION_TYPES(X)};
+const char *const operation_kind_name[] = {OPERATION_KINDS(X)};
+#undef X
 
 enum factor_kind { FACTOR_NUMBER, FACTOR_SIZE, FACTOR_SIZES_FROM, FACTOR_OUT, FACTOR_VALUE };
 
@@ -97,10 +104,30 @@ static bool formula_read_factor(const char **at, struct formula_factor *f)
 	return true;
 }
 
+static bool formula_read_kind(const char **at, uint8_t *kind)
+{
+	size_t len = strcspn(*at, ":");
+
+	if (!(*at)[len])
+		return true;
+	for (uint8_t k = 0; k < OPERATION_KIND_COUNT; k++) {
+		if (strlen(operation_kind_name[k]) != len ||
+		    strncmp(operation_kind_name[k], *at, len) != 0)
+			continue;
+		*kind = k;
+		*at += len + 1;
+		*at += strspn(*at, " ");
+		return true;
+	}
+	return false;
+}
+
 static int formula_read(struct formula *f, const char *at)
 {
 	bool begins = true;
 
+	if (!formula_read_kind(&at, &f->kind))
+		return -EINVAL;
 	f->bound = !strncmp(at, ">=", 2);
 	at += f->bound ? 2 : 0;
 	for (;;) {
@@ -187,6 +214,22 @@ int tensor_place(const struct tensor_places *p)
 	if (p->fits[best] < PROOFS || p->tensors - p->fits[best] > p->tensors / MISFIT_SHARE)
 		return -1;
 	return best;
+}
+
+enum operation_type tensor_type(const struct formula *f, const struct gp_operation *op, int place)
+{
+	/* PyTorch's numbers of types, which are the same in all versions */
+	static const uint8_t types[] = {
+		[1] = OPERATION_TYPE_int8, [5] = OPERATION_TYPE_fp16,  [6] = OPERATION_TYPE_fp32,
+		[7] = OPERATION_TYPE_fp64, [15] = OPERATION_TYPE_bf16, [23] = OPERATION_TYPE_fp8,
+		[24] = OPERATION_TYPE_fp8, [25] = OPERATION_TYPE_fp8,  [26] = OPERATION_TYPE_fp8,
+	};
+	uint16_t number;
+
+	if (!f->tensors || place < 0 || place >= TENSOR_PLACES)
+		return OPERATION_TYPE_other;
+	number = (uint16_t)op->tensor[0][place + TYPE_AT];
+	return number < sizeof(types) ? (enum operation_type)types[number] : OPERATION_TYPE_other;
 }
 
 /* ---- evaluation ------------------------------------------------------------------------------ */
@@ -296,4 +339,32 @@ int formula_operations(const struct formula *f, const struct gp_operation *op, i
 		return -EDOM;
 	*ret = sum;
 	return 0;
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+double operations_sum(const struct operations *o)
+{
+	double sum = 0;
+
+	for (int t = 0; t < OPERATION_TYPE_COUNT; t++)
+		sum += o->type[t];
+	return sum;
+}
+
+void operations_add(struct operations *to, const struct operations *from, double factor)
+{
+	for (int t = 0; t < OPERATION_TYPE_COUNT; t++)
+		to->type[t] += from->type[t] * factor;
+	for (int k = 0; k < OPERATION_KIND_COUNT; k++)
+		to->kind[k] += from->kind[k] * factor;
+}
+
+void operations_archive(struct archive *a, struct operations *o)
+{
+	archive_fields(a, o, type, kind);
+	for (int t = 0; t < OPERATION_TYPE_COUNT; t++)
+		archive_require(a, isfinite(o->type[t]) && o->type[t] >= 0);
+	for (int k = 0; k < OPERATION_KIND_COUNT; k++)
+		archive_require(a, isfinite(o->kind[k]) && o->kind[k] >= 0);
 }

@@ -9,10 +9,37 @@
 #include <stdint.h>
 
 #include "bpf/gp_abi.h"
+#include "userspace/base/archive.h"
 
 #define FORMULA_FACTORS 32
 /* places at which the number of dimensions may be: words of the window, from its first one */
 #define TENSOR_PLACES 5
+
+/* Types of numbers that accelerators have peaks for. tf32 is not a type of tensors: it is how the
+ * matrix units of an accelerator compute products of fp32. */
+#define OPERATION_TYPES(X) X(other) X(bf16) X(fp16) X(tf32) X(fp32) X(fp64) X(fp8) X(int8)
+enum operation_type {
+#define X(name) OPERATION_TYPE_##name,
+	OPERATION_TYPES(X)
+#undef X
+		OPERATION_TYPE_COUNT
+};
+extern const char *const operation_type_name[];
+
+/* Kinds of operators; the text of a formula begins with the kind. */
+#define OPERATION_KINDS(X) X(other) X(matmul) X(attention) X(convolution)
+enum operation_kind {
+#define X(name) OPERATION_KIND_##name,
+	OPERATION_KINDS(X)
+#undef X
+		OPERATION_KIND_COUNT
+};
+extern const char *const operation_kind_name[];
+
+/* Floating-point operations, counted twice: by the type of the operands, and by kind. */
+struct operations {
+	double type[OPERATION_TYPE_COUNT], kind[OPERATION_KIND_COUNT];
+};
 
 /* A parsed formula: a sum of products. */
 struct formula {
@@ -26,6 +53,7 @@ struct formula {
 	} factor[FORMULA_FACTORS];
 	uint8_t count;	 /* number of factors; 0: no formula */
 	uint8_t tensors; /* number of tensors that it uses: the first one to the last one used */
+	uint8_t kind;	 /* enum operation_kind */
 	bool bound;	 /* its result is a lower bound */
 	char text[GP_FORMULA_MAX]; /* as it was parsed; with a NUL */
 };
@@ -50,5 +78,12 @@ int tensor_place(const struct tensor_places *p);
  * tensor does not fit the place or lacks a dimension, or the number exceeds 64 bits. */
 int formula_operations(const struct formula *f, const struct gp_operation *op, int place,
 		       uint64_t *ret);
+/* Returns the type of the elements of a call's first tensor. place: from tensor_place(). */
+enum operation_type tensor_type(const struct formula *f, const struct gp_operation *op, int place);
+
+double operations_sum(const struct operations *o);
+/* Adds `from`, multiplied by a factor. */
+void operations_add(struct operations *to, const struct operations *from, double factor);
+void operations_archive(struct archive *a, struct operations *o);
 
 #endif

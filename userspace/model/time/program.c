@@ -22,7 +22,10 @@ static const struct {
 	{"samples", offsetof(struct program_config, samples)},
 	{"tokens", offsetof(struct program_config, tokens)},
 	{"peak_flops", offsetof(struct program_config, peak_flops)},
-	{"price", offsetof(struct program_config, price)},
+#define X(name) {"peak_" #name, offsetof(struct program_config, peaks[OPERATION_TYPE_##name])},
+	OPERATION_TYPES(X)
+#undef X
+		{"price", offsetof(struct program_config, price)},
 };
 static const struct {
 	const char *key;
@@ -52,6 +55,8 @@ bool program_config_set(struct program_config *c, const char *key, const char *v
 		if (strcmp(key, numbers[i].key) != 0)
 			continue;
 		v = strtod(value, NULL);
+		if (numbers[i].at == offsetof(struct program_config, peak_flops))
+			memset(c->peaks, 0, sizeof(c->peaks));
 		if (isfinite(v) && v > 0)
 			*program_number_at(c, numbers[i].at) = v;
 		return true;
@@ -89,37 +94,80 @@ uint32_t program_accelerators(const struct program_config *c, bool seen)
 	return c->accelerators ? c->accelerators : seen;
 }
 
-/* Fills *ret with the rates of n steps that took `ns`. */
+enum operation_type program_peak_type(const struct program_config *c, enum operation_type type)
+{
+	return type == OPERATION_TYPE_fp32 && c->peaks[OPERATION_TYPE_tf32] > 0
+		       ? OPERATION_TYPE_tf32
+		       : type;
+}
+
+bool program_peaks_differ(const struct program_config *c)
+{
+	bool any = false;
+
+	for (int t = 0; t < OPERATION_TYPE_COUNT; t++)
+		any |= c->peaks[t] > 0;
+	return any;
+}
+
+double program_peak(const struct program_config *c, enum operation_type type)
+{
+	return program_peaks_differ(c) ? c->peaks[program_peak_type(c, type)] : c->peak_flops;
+}
+
+/* Returns the time (s) that an accelerator needs for a step at its peak; 0: unknown. */
+static double program_ideal(const struct program_config *c, const struct program_seen *s)
+{
+	double ideal_s = 0;
+
+	if (c->flops > 0)
+		return c->peak_flops > 0 ? c->flops / c->peak_flops : 0;
+	for (int t = 0; t < OPERATION_TYPE_COUNT; t++) {
+		double peak = program_peak(c, (enum operation_type)t);
+
+		if (s->operations.type[t] > 0 && !(peak > 0))
+			return 0;
+		if (s->operations.type[t] > 0)
+			ideal_s += s->operations.type[t] / peak;
+	}
+	return ideal_s;
+}
+
+/* Fills *ret with the rates of n steps that took `ns`. ideal_s: time that a step needs at the peak
+ * of all accelerators, 0: unknown. */
 static void program_rate_set(struct program_rate *ret, const struct program_config *c, double flops,
-			     double n, uint64_t ns, double peak_flops)
+			     double n, uint64_t ns, double ideal_s)
 {
 	double per_s = ns ? n / ((double)ns / NS_PER_S) : 0;
 
 	ret->samples = c->samples * per_s;
 	ret->tokens = c->tokens * per_s;
 	ret->flops = flops * per_s;
-	ret->mfu = peak_flops > 0 ? ret->flops / peak_flops : 0;
+	ret->mfu = ideal_s * per_s;
 }
 
 void program_view(const struct program_config *c, const struct program_seen *s,
 		  struct program_view *ret)
 {
-	double peak_flops = c->peak_flops * s->accelerators;
+	double ideal_s = s->accelerators > 0 ? program_ideal(c, s) / s->accelerators : 0;
+	double measured = operations_sum(&s->operations);
 	double counts = s->made > s->lost ? fmax(0, (double)(s->made - s->lost) - s->excluded) : 0;
 	struct program_rate productive;
 
 	*ret = (struct program_view){
 		.accelerators = s->accelerators,
-		.flops = c->flops > 0 ? c->flops : s->flops,
+		.flops = c->flops > 0 ? c->flops : measured,
 		.source = c->flops > 0	    ? PROGRAM_configured
-			  : !(s->flops > 0) ? PROGRAM_none
+			  : !(measured > 0) ? PROGRAM_none
 			  : s->uncounted    ? PROGRAM_lower_bound
 					    : PROGRAM_measured,
 		.flops_steps = c->flops > 0 ? 0 : s->flops_steps,
 	};
-	program_rate_set(&ret->steps, c, ret->flops, s->timed_steps, s->timed_ns, peak_flops);
-	program_rate_set(&ret->elapsed, c, ret->flops, counts, s->observed_ns, peak_flops);
-	program_rate_set(&productive, c, ret->flops, counts, s->goodput_ns, peak_flops);
+	if (!(c->flops > 0))
+		ret->operations = s->operations;
+	program_rate_set(&ret->steps, c, ret->flops, s->timed_steps, s->timed_ns, ideal_s);
+	program_rate_set(&ret->elapsed, c, ret->flops, counts, s->observed_ns, ideal_s);
+	program_rate_set(&productive, c, ret->flops, counts, s->goodput_ns, ideal_s);
 	ret->program = productive.mfu;
 	if (s->observed_ns)
 		ret->runtime = (double)s->goodput_ns / (double)s->observed_ns;

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "userspace/base/archive.h"
+#include "userspace/model/signal/operation.h"
 
 #define PROGRAM_TAG_MAX 64
 /* upper limit of accelerators of one rank that the user may set */
@@ -22,6 +23,9 @@
 struct program_config {
 	double flops, samples, tokens; /* work of one step of the whole job */
 	double peak_flops;	       /* FLOP/s of one accelerator */
+	/* The same by the type of the operands; all 0: peak_flops is the peak of all types.
+	 * Setting peak_flops clears them. */
+	double peaks[OPERATION_TYPE_COUNT];
 	/* cost of one accelerator for an hour, in the user's currency */
 	double price;
 	/* text before the price, as written by the user; "": none */
@@ -50,8 +54,8 @@ struct program_seen { /* observed figures of a job */
 	/* sum, over the steps that were not lost, of the share of each step that is excluded */
 	double excluded;
 	uint64_t observed_ns, goodput_ns;
-	double accelerators;  /* of the whole job */
-	double flops;	      /* work of one step of the whole job, as measured; 0: unknown */
+	double accelerators;	      /* of the whole job */
+	struct operations operations; /* of one step of the whole job, as measured; 0: unknown */
 	uint32_t flops_steps; /* number of steps that were measured in each process, the least */
 	/* Hash of the probe whose operations are not in flops, or UNCOUNTED_*; 0: flops is exact */
 	uint32_t uncounted;
@@ -80,6 +84,8 @@ struct program_view {
 	double flops; /* operations of one step: as the user stated, else as measured */
 	enum program_source source; /* of flops */
 	uint32_t flops_steps;	    /* number of steps that were measured; 0: flops was stated */
+	/* the measured operations of one step; 0: flops was stated */
+	struct operations operations;
 	/* The id of the probe whose operations flops lacks (or that prevented a figure),
 	 * "accelerator", "ranks", or "": nothing is missing. */
 	char uncounted[48];
@@ -90,6 +96,14 @@ struct program_view {
 	 * in productive time. Their product is elapsed.mfu. */
 	double runtime, program;
 };
+
+/* Returns the type whose peak is assumed for operands of a type: tf32 for fp32 if the accelerator
+ * has it, because whether a process uses it is not visible from outside. */
+enum operation_type program_peak_type(const struct program_config *c, enum operation_type type);
+/* Returns true when peaks are known by type. */
+bool program_peaks_differ(const struct program_config *c);
+/* Returns the peak of one accelerator, in FLOP/s, for operands of a type; 0: unknown. */
+double program_peak(const struct program_config *c, enum operation_type type);
 
 void program_view(const struct program_config *c, const struct program_seen *s,
 		  struct program_view *ret);
