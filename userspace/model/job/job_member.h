@@ -41,9 +41,9 @@ struct job_member {
 	struct ledger *ledger; /* time by bucket; NULL: the process shows no sign of training */
 	struct window *window; /* time by bucket and clock, for the last hour, day and week */
 
-	/* Floating-point operations of a step, and the number of steps that were measured; 0:
-	 * unknown. */
-	struct operations operations;
+	/* Floating-point operations of a step (NULL: unknown), and the number of steps that were
+	 * measured. */
+	struct operations *operations;
 	uint32_t operations_steps;
 	/* Hash of the probe whose operations are not in the figure, or UNCOUNTED_*; 0: the figure
 	 * is exact. */

@@ -84,8 +84,8 @@ void job_work_leave(struct job *j, const struct job_member *m, uint64_t now_ns)
 	if (m->run == j->runs) {
 		w->run_ranks++;
 		w->run_accelerators += n;
-		operations_add(&w->run_operations, &m->operations, 1);
-		w->run_measured += operations_sum(&m->operations) > 0;
+		operations_add(&w->run_operations, m->operations, 1);
+		w->run_measured += operations_sum(m->operations) > 0;
 		job_work_steps_least(&w->run_measured_steps, m->operations_steps);
 		w->run_uncounted = w->run_uncounted ? w->run_uncounted : m->uncounted;
 	} else if (m->run + 1 == j->runs) {

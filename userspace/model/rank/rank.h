@@ -125,11 +125,11 @@ struct rank_view { /* a process that runs or ran a training loop, or that the us
 	uint64_t job_key;
 	/* number of the run of the job, as counted by this model: 1, 2...; 0: no run */
 	uint32_t run;
-	bool trainer;	       /* the process has shown a marker of training */
-	uint32_t accelerators; /* 0: unknown */
+	bool trainer;		      /* the process has shown a marker of training */
+	uint32_t accelerators;	      /* 0: unknown */
 	struct operations operations; /* of a step, as measured; 0: unknown */
-	uint32_t operations_steps; /* number of steps that were measured */
-	uint32_t uncounted;	   /* as job_member.uncounted */
+	uint32_t operations_steps;    /* number of steps that were measured */
+	uint32_t uncounted;	      /* as job_member.uncounted */
 	bool alive;
 	int status; /* wait status (see wait(2)); valid when not alive */
 	struct ledger_view ledger;

@@ -62,6 +62,7 @@ void rank_free(struct rank *r)
 	device_clock_free(r->device);
 	traffic_rate_free(r->traffic);
 	rank_work_free(r->work);
+	free(r->member.operations);
 	free(r->examination);
 	free(r->worker_examination);
 	rank_hang_free(&r->hang);

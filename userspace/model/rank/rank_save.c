@@ -169,7 +169,10 @@ void rank_archive(struct archive *a, struct rank **at, struct model_env *env, bo
 	overhead_archive(a, &r->overhead);
 	archive_fields(a, r, lost, disruptions, cause_ns);
 	rank_work_archive(a, r);
-	operations_archive(a, &r->member.operations);
+	r->member.operations = archive_object(a, r->member.operations,
+					      sizeof(*r->member.operations));
+	if (r->member.operations)
+		operations_archive(a, r->member.operations);
 	archive_fields(a, r, member.operations_steps, member.uncounted);
 	rank_events_archive(a, r);
 	rank_finders_archive(a, r);

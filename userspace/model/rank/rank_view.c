@@ -122,12 +122,12 @@ int rank_view(const struct rank *r, uint64_t now_ns, bool figures, struct rank_v
 		.hits = r->hits,
 		.lost = r->lost,
 		.ranges_unsent = r->ranges_unsent,
-		.operations = m->operations,
 		.operations_steps = m->operations_steps,
 		.uncounted = m->uncounted,
 		.accelerators = r->trainer ? program_accelerators(&m->env->program, m->accelerated)
 					   : 0,
 	};
+	operations_add(&ret->operations, m->operations, 1);
 	memcpy(ret->comm, m->process.comm, sizeof(ret->comm));
 	snprintf(ret->job, sizeof(ret->job), "%s", job_name_of(m));
 	ret->placed = m->place;

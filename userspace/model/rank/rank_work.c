@@ -23,11 +23,11 @@
 
 struct rank_work {
 	struct tensor_places places;
-	uint64_t since_ns;     /* begin of the measurement */
-	uint64_t first_ns;     /* time of the first operator; 0: none yet */
-	uint64_t done_ns;      /* when the last step was measured; 0: more are needed */
-	uint64_t lost;	       /* rank.lost at the begin */
-	struct operations sum; /* of the measured steps */
+	uint64_t since_ns;	/* begin of the measurement */
+	uint64_t first_ns;	/* time of the first operator; 0: none yet */
+	uint64_t done_ns;	/* when the last step was measured; 0: more are needed */
+	uint64_t lost;		/* rank.lost at the begin */
+	struct operations *sum; /* of the measured steps; NULL: none yet */
 	uint32_t steps, unusable;
 	bool skipped; /* a whole step was not used: the probes may not all have been attached */
 	bool spoiled;
@@ -52,8 +52,10 @@ static void rank_work_end(struct rank *r, uint64_t again_ns)
 
 void rank_work_free(struct rank_work *w)
 {
-	if (w)
-		free(w->ops);
+	if (!w)
+		return;
+	free(w->ops);
+	free(w->sum);
 	free(w);
 }
 
@@ -141,7 +143,11 @@ void rank_work_step(struct rank *r, const struct step *s)
 		w->unusable_by = w->unusable_by ? w->unusable_by : uncounted;
 		return;
 	}
-	operations_add(&w->sum, &sum, 1);
+	if (!w->sum)
+		w->sum = calloc(1, sizeof(*w->sum));
+	if (!w->sum)
+		return;
+	operations_add(w->sum, &sum, 1);
 	w->uncounted = w->uncounted ? w->uncounted : uncounted;
 	if (++w->steps == WORK_STEPS)
 		w->done_ns = s->end_ns;
@@ -189,11 +195,13 @@ void rank_work_tick(struct rank *r, uint64_t now_ns)
 	if (!w->spoiled && (!w->done_ns || now_ns < w->done_ns + WORK_SETTLE_NS))
 		return;
 	if (!w->spoiled && w->lost == r->lost) {
-		r->member.operations = (struct operations){0};
-		operations_add(&r->member.operations, &w->sum, 1.0 / w->steps);
+		operations_add(w->sum, w->sum, 1.0 / w->steps - 1);
+		free(r->member.operations);
+		r->member.operations = w->sum;
+		w->sum = NULL;
 		r->member.operations_steps = w->steps;
 		r->member.uncounted = rank_work_uncounted(r);
-	} else if (w->unusable_by && !(operations_sum(&r->member.operations) > 0)) {
+	} else if (w->unusable_by && !r->member.operations) {
 		r->member.uncounted = w->unusable_by;
 	}
 	rank_work_end(r, now_ns + WORK_AGAIN_NS);
@@ -208,9 +216,12 @@ void rank_work_archive(struct archive *a, struct rank *r)
 		return;
 	archive_struct(a, sizeof(*w));
 	archive_fields(a, w, places.tensors, places.fits, since_ns, first_ns, done_ns, lost);
-	operations_archive(a, &w->sum);
 	archive_fields(a, w, steps, unusable, skipped, spoiled, uncounted, unusable_by);
 	archive_require(a, w->steps <= WORK_STEPS);
+	w->sum = archive_object(a, w->sum, sizeof(*w->sum));
+	archive_require(a, !w->sum == !w->steps);
+	if (w->sum)
+		operations_archive(a, w->sum);
 	archive_require(a, w->done_ns ? w->steps > 0 : w->steps < WORK_STEPS);
 	archive_items(a, w->ops, w->nops, w->ops_cap, WORK_OPS_MAX);
 	for (uint32_t i = 0; i < w->nops; i++) {

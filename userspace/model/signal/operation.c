@@ -347,21 +347,22 @@ double operations_sum(const struct operations *o)
 {
 	double sum = 0;
 
-	for (int t = 0; t < OPERATION_TYPE_COUNT; t++)
+	for (int t = 0; o && t < OPERATION_TYPE_COUNT; t++)
 		sum += o->type[t];
 	return sum;
 }
 
 void operations_add(struct operations *to, const struct operations *from, double factor)
 {
-	for (int t = 0; t < OPERATION_TYPE_COUNT; t++)
+	for (int t = 0; from && t < OPERATION_TYPE_COUNT; t++)
 		to->type[t] += from->type[t] * factor;
-	for (int k = 0; k < OPERATION_KIND_COUNT; k++)
+	for (int k = 0; from && k < OPERATION_KIND_COUNT; k++)
 		to->kind[k] += from->kind[k] * factor;
 }
 
 void operations_archive(struct archive *a, struct operations *o)
 {
+	archive_struct(a, sizeof(*o));
 	archive_fields(a, o, type, kind);
 	for (int t = 0; t < OPERATION_TYPE_COUNT; t++)
 		archive_require(a, isfinite(o->type[t]) && o->type[t] >= 0);

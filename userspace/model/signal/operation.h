@@ -81,8 +81,8 @@ int formula_operations(const struct formula *f, const struct gp_operation *op, i
 /* Returns the type of the elements of a call's first tensor. place: from tensor_place(). */
 enum operation_type tensor_type(const struct formula *f, const struct gp_operation *op, int place);
 
-double operations_sum(const struct operations *o);
-/* Adds `from`, multiplied by a factor. */
+double operations_sum(const struct operations *o); /* NULL: 0 */
+/* Adds `from` (NULL: nothing), multiplied by a factor. */
 void operations_add(struct operations *to, const struct operations *from, double factor);
 void operations_archive(struct archive *a, struct operations *o);
 
