@@ -32,6 +32,14 @@ measured() { # current|1.13 model [operations]
 	[ "$(jq -r '.jobs[0].program.in_steps.flops_per_second > 0' "$T/report")" = true ]
 	equal 4 "$(jq -r '.jobs[0].program.flops_steps' "$T/report")" "measured steps"
 	equal null "$(jq -r '.jobs[0].program.flops_uncounted' "$T/report")" "what is missing"
+	equal "$truth" "$(jq -r '[.jobs[0].program.operations.kinds[]] | add' "$T/report")" "operations of all kinds"
+	equal "$truth" "$(jq -r '[.jobs[0].program.operations.types[].flops_per_step] | add' "$T/report")" "operations of all types"
+}
+
+# Checks that kinds and types of the last measured model are the expected ones.
+parts() { # kinds types
+	equal "$1" "$(jq -r '.jobs[0].program.operations.kinds | keys | join(" ")' "$T/report")" "kinds"
+	equal "$2" "$(jq -r '.jobs[0].program.operations.types | keys | join(" ")' "$T/report")" "types"
 }
 
 # Trains a model with an operator that is not counted: the figure is at most the true one, and names the operator.
@@ -50,12 +58,12 @@ bounded() { # model probe
 }
 
 @test "a perceptron" { measured current mlp; }
-@test "convolutions in two dimensions, one transposed" { measured current conv; }
+@test "convolutions in two dimensions, one transposed" { measured current conv && parts "convolution matmul" fp32; }
 @test "convolutions in one dimension" { measured current conv1d; }
 @test "convolutions in three dimensions" { measured current conv3d; }
-@test "a transformer with fused attention" { measured current attention; }
+@test "a transformer with fused attention" { measured current attention && parts "attention matmul" fp32; }
 @test "a transformer with attention as products" { measured current products; }
-@test "a transformer under autocast" { measured current autocast; }
+@test "a transformer under autocast" { measured current autocast && parts "attention matmul" bf16; }
 @test "baddbmm" { measured current baddbmm; }
 @test "autocast of bmm itself" { measured current autocast_bmm; }
 @test "blocks as in Llama" { measured current llama; }
@@ -71,8 +79,16 @@ bounded() { # model probe
 @test "the inverse of a matrix: a lower bound" { bounded inverse torch.op_linalg_inv_ex; }
 @test "torch.compile: a lower bound" { SECONDS_OF_MODEL=25 bounded compiled torch.op_torch_compile; }
 @test "torch 1.13: a perceptron" { measured 1.13 mlp 499200; }
-@test "torch 1.13: convolutions in two dimensions" { measured 1.13 conv 24215040; }
+@test "torch 1.13: convolutions in two dimensions" { measured 1.13 conv 24215040 && parts "convolution matmul" fp32; }
 @test "torch 1.13: a transformer with attention as products" { measured 1.13 products 93929472; }
+
+@test "MFU of a configured accelerator: the peak of each type of numbers" {
+	python_for current operations
+	run -0 "$GP_BPF" record --quiet --accelerator A100 --accelerators 1 -o "$T/tape" -- "$PY" "$TOP/tests/workloads/operations.py" mlp --seconds 8
+	"$GP_BPF" replay --json "$T/tape" >"$T/report"
+	equal "tf32 156000000000000" "$(jq -r '.jobs[0].program.operations.types.fp32 | "\(.peak_type) \(.peak_flops)"' "$T/report")" "assumed peak"
+	[ "$(jq -r '.jobs[0].program.in_steps | (.flops_per_second / 156e12 / .mfu - 1) | fabs < 1e-6' "$T/report")" = true ]
+}
 
 @test "what the user states goes before what is measured" {
 	python_for current operations

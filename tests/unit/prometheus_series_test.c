@@ -57,6 +57,10 @@ static void everything(void)
 	j->causes[0].count = 2;
 	j->causes[0].cause = CAUSE_oom;
 	j->program.steps.mfu = j->program.elapsed.samples = 0.5;
+	j->program.source = PROGRAM_measured;
+	j->program.operations.type[OPERATION_TYPE_bf16] = 4;
+	j->program.operations.kind[OPERATION_KIND_matmul] = 3;
+	j->program.operations.kind[OPERATION_KIND_attention] = 1;
 	j->accelerator_ns[BUCKET_GOODPUT] = 5e9;
 	j->accelerators = 8;
 	fx.s.program.price = 2;

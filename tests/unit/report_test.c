@@ -541,6 +541,41 @@ static void goodputs_that_are_known(void **state)
 	free(text);
 }
 
+/* What was measured is named by kind and type, and a peak that is assumed as such. */
+static void operations_by_kind_and_type(void **state)
+{
+	static struct job_view job;
+	char *text;
+
+	(void)state;
+	memset(&job, 0, sizeof(job));
+	fixture_trainer(&fx, 4242, 0, 1)->job_key = job.key = 7;
+	fx.s.jobs = &job;
+	fx.s.njobs = 1;
+	job.program.flops = 8e9;
+	job.program.flops_steps = 4;
+	job.program.source = PROGRAM_measured;
+	job.program.accelerators = 1;
+	job.program.operations.kind[OPERATION_KIND_matmul] = 6e9;
+	job.program.operations.kind[OPERATION_KIND_attention] = 2e9;
+	job.program.operations.type[OPERATION_TYPE_bf16] = 7e9;
+	job.program.operations.type[OPERATION_TYPE_fp32] = 1e9;
+	fx.s.program.peak_flops = fx.s.program.peaks[OPERATION_TYPE_bf16] = 1e15;
+	text = report(false);
+	has(text, "matmul 75.0 %, attention 25.0 %; numbers: bf16 87.5 %, fp32 12.5 %\n");
+	has(text, ", peak 1.00 PFLOP/s in bf16, unknown in fp32; set it with --peak-tflops\n");
+	free(text);
+	fx.s.program.peaks[OPERATION_TYPE_tf32] = 5e14;
+	text = report(false);
+	has(text, ", peak 1.00 PFLOP/s in bf16, 500 TFLOP/s in tf32 (assumed for fp32)\n");
+	free(text);
+	memset(fx.s.program.peaks, 0, sizeof(fx.s.program.peaks));
+	text = report(false);
+	has(text, ", peak 1.00 PFLOP/s each\n");
+	free(text);
+	memset(&fx.s.program, 0, sizeof(fx.s.program));
+}
+
 /* Ranges that the job named and figures that it logged: the largest first, by name, nothing where
  * there is none. */
 static void what_the_job_says(void **state)
@@ -592,6 +627,7 @@ int main(void)
 		cmocka_unit_test_setup(arguments_are_masked, setup),
 		cmocka_unit_test_setup(worth, setup),
 		cmocka_unit_test_setup(goodputs_that_are_known, setup),
+		cmocka_unit_test_setup(operations_by_kind_and_type, setup),
 		cmocka_unit_test_setup(what_the_job_says, setup),
 		cmocka_unit_test(shares),
 		cmocka_unit_test(widths),
