@@ -380,6 +380,8 @@ static bool figure_job(const struct figure *f, const char *key, uint64_t *ret)
 		{"samples_s", (uint64_t)(j->program.steps.samples + 0.5)},
 		{"samples_in_all", (uint64_t)(j->program.elapsed.samples + 0.5)},
 		{"mfu_ppm", (uint64_t)(1e6 * j->program.steps.mfu + 0.5)},
+		{"hfu_ppm", (uint64_t)(1e6 * j->program.steps.hfu + 0.5)},
+		{"again", (uint64_t)operations_again(&j->program.operations)},
 		{"mfu_in_all_ppm", (uint64_t)(1e6 * j->program.elapsed.mfu + 0.5)},
 		{"program_ppm", (uint64_t)(1e6 * j->program.program + 0.5)},
 		{"accel_unobserved", (uint64_t)j->accelerator_ns[BUCKET_UNOBSERVED]},

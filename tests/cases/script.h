@@ -107,6 +107,7 @@ enum script_probe {
 	P_CACHED,
 	P_PRODUCT,
 	P_ATTENTION,
+	P_GRAD_MODE,
 	P_COUNT
 };
 
@@ -165,6 +166,7 @@ static const struct {
 	[P_CACHED] = {"pjrt.deserialize", GP_ROLE_cached, GP_PROBE_RETURNS, "pjrt"},
 	[P_PRODUCT] = {"t.product", GP_ROLE_operation, 0},
 	[P_ATTENTION] = {"t.attention", GP_ROLE_operation, 0},
+	[P_GRAD_MODE] = {"t.grad_mode", GP_ROLE_operation, 0},
 };
 
 /* What the probe file of a runtime says of it. */
@@ -361,6 +363,8 @@ static inline void script_session(struct script *s)
 	snprintf(f->text, sizeof(f->text), "matmul: 2 a0 a1 b1");
 	f = script_add(s, GP_KIND_formula, 0, 0, P_ATTENTION);
 	snprintf(f->text, sizeof(f->text), "attention: 2 a0 a1 b1");
+	f = script_add(s, GP_KIND_formula, 0, 0, P_GRAD_MODE);
+	snprintf(f->text, sizeof(f->text), "grad_mode");
 	script_made(s);
 }
 

@@ -144,6 +144,11 @@ static inline bool word_library(struct script *s, const struct move *m)
 		script_sync(s, m->at_ns + move_length(m), move_length(m));
 	} else if (!strcmp(w, "monitor")) {
 		word_monitor(s, m->at_ns, m->argc, (char **)m->argv);
+	} else if (!strcmp(w, "grad_mode")) { /* 0 or 1 */
+		struct gp_operation *op = script_add(s, GP_KIND_operation, m->at_ns, script_pid(s),
+						     P_GRAD_MODE);
+
+		op->value[0] = move_number(m, 1, 0);
 	} else if (!strcmp(w, "product") || !strcmp(w, "attention")) {
 		/* A B C [TYPE]: of matrices A x B and B x C; the number that PyTorch gives the type
 		 */

@@ -75,7 +75,8 @@ static void html_cost_rate(struct buffer *out, const char *name, const struct re
 	html_cost_rate_cell(out, c->samples > 0, report_si(si, r->samples));
 	html_cost_rate_cell(out, c->tokens > 0, report_si(si, r->tokens));
 	html_cost_rate_cell(out, report_flops(c, &s->rates) > 0, report_si(si, r->flops));
-	html_cost_rate_cell(out, report_flops(c, &s->rates) > 0, report_share(text, r->mfu));
+	html_cost_rate_cell(out, report_flops(c, &s->rates) > 0,
+			    report_share(text, report_utilization(&s->rates, r)));
 	buffer_printf(out, "</tr>\n");
 }
 
@@ -113,7 +114,7 @@ static void html_cost_rate_words(struct buffer *out, const struct report_documen
 		html_text(out, report_share(text, p->program));
 		buffer_printf(out, " (MFU of productive time).");
 	}
-	if (p->steps.mfu > 1)
+	if (report_utilization(p, &p->steps) > 1)
 		buffer_printf(
 			out,
 			" An MFU beyond 100 %% is impossible: --flops, --peak-tflops or --accelerators is wrong.");
@@ -137,7 +138,8 @@ void html_rates(struct buffer *out, const struct report_document *s)
 	if (report_flops(c, &s->rates) > 0)
 		buffer_printf(
 			out,
-			"<th scope=\"col\" class=\"n\">FLOP</th><th scope=\"col\" class=\"n\">MFU</th>");
+			"<th scope=\"col\" class=\"n\">FLOP</th><th scope=\"col\" class=\"n\">%s</th>",
+			report_utilization_name(&s->rates));
 	buffer_printf(out, "</tr></thead>\n<tbody>\n");
 	html_cost_rate(out, "in steps", s, &s->rates.steps);
 	html_cost_rate(out, "of observed", s, &s->rates.elapsed);

@@ -76,6 +76,16 @@ double report_flops(const struct program_config *cfg, const struct program_view 
 	return cfg->flops > 0 ? cfg->flops : p->flops;
 }
 
+const char *report_utilization_name(const struct program_view *p)
+{
+	return p->steps.hfu > 0 && p->operations.again_unknown > 0 ? "HFU" : "MFU";
+}
+
+double report_utilization(const struct program_view *p, const struct program_rate *r)
+{
+	return p->operations.again_unknown > 0 ? r->hfu : r->mfu;
+}
+
 static void program_rate_row(struct canvas *c, const char *name, const struct program_config *cfg,
 			     const struct program_view *p, const struct program_rate *r)
 {
@@ -93,8 +103,8 @@ static void program_rate_row(struct canvas *c, const char *name, const struct pr
 		snprintf(text, sizeof(text), "%s%s", p->source == PROGRAM_lower_bound ? ">=" : "",
 			 report_si(si, r->flops));
 		canvas_right(c, COL_FLOPS, STYLE_PLAIN, text);
-		canvas_right(c, COL_MFU, r->mfu > 1 ? STYLE_RED : STYLE_PLAIN,
-			     report_share(text, r->mfu));
+		canvas_right(c, COL_MFU, report_utilization(p, r) > 1 ? STYLE_RED : STYLE_PLAIN,
+			     report_share(text, report_utilization(p, r)));
 	}
 }
 
@@ -109,7 +119,7 @@ static void program_rates(struct canvas *c, const struct program_config *cfg,
 		canvas_right(c, COL_TOKENS, STYLE_DIM, "tokens");
 	if (report_flops(cfg, p) > 0) {
 		canvas_right(c, COL_FLOPS, STYLE_DIM, "FLOP");
-		canvas_right(c, COL_MFU, STYLE_DIM, "MFU");
+		canvas_right(c, COL_MFU, STYLE_DIM, report_utilization_name(p));
 	}
 	program_rate_row(c, "in steps", cfg, p, &p->steps);
 	program_rate_row(c, "of observed", cfg, p, &p->elapsed);
@@ -155,6 +165,11 @@ void report_operations_words(struct buffer *out, const struct program_view *p)
 	for (int t = 0; t < OPERATION_TYPE_COUNT; t++)
 		report_operations_share(out, &before, operation_type_name[t],
 					p->operations.type[t] / sum);
+	before = "; ";
+	report_operations_share(out, &before, "computed again in the backward pass",
+				operations_again(&p->operations) / sum);
+	if (operations_again(&p->operations) > 0)
+		report_operations_share(out, &before, "HFU in steps", p->steps.hfu);
 }
 
 static void report_peak_type(struct buffer *out, const struct program_config *cfg,
@@ -254,7 +269,7 @@ static void program_goodputs(struct canvas *c, const struct report_document *d)
 	}
 	if (p->program > 0)
 		canvas_put(c, STYLE_DIM, "  (MFU of productive time)");
-	if (p->steps.mfu <= 1)
+	if (report_utilization(p, &p->steps) <= 1)
 		return;
 	report_field(c, "");
 	canvas_put(c, STYLE_RED,
@@ -337,6 +352,7 @@ static void report_program_rate_json(struct buffer *out, const char *key,
 	report_program_real_or_null(out, "tokens_per_second", r->tokens);
 	report_program_real_or_null(out, "flops_per_second", r->flops);
 	report_program_real_or_null(out, "mfu", r->mfu);
+	report_program_real_or_null(out, "hfu", r->hfu);
 	json_close(out, '}');
 }
 
@@ -352,6 +368,10 @@ static void report_operations_json(struct buffer *out, const struct program_conf
 		return;
 	}
 	json_open(out, "operations", '{');
+	if (o->again_unknown > 0)
+		json_null(out, "computed_again");
+	else
+		json_double(out, "computed_again", operations_again(o));
 	json_open(out, "kinds", '{');
 	for (int k = 0; k < OPERATION_KIND_COUNT; k++)
 		if (o->kind[k] > 0)

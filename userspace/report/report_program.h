@@ -40,6 +40,10 @@ void report_operations_words(struct buffer *out, const struct program_view *p);
 /* Adds the peak of an accelerator, for the types that a step uses, without markup. */
 void report_peak_words(struct buffer *out, const struct program_config *cfg,
 		       const struct program_view *p);
+/* Returns "MFU", or "HFU" if it is not known what a backward pass computes again. */
+const char *report_utilization_name(const struct program_view *p);
+/* Returns the figure of that name; 0: unknown. */
+double report_utilization(const struct program_view *p, const struct program_rate *r);
 /* Formats a share from 0 to 1: "12.5 %" or "<0.1 %"; "unknown" for 0. */
 const char *report_share(char out[REPORT_WORD], double share);
 /* Formats a number with an SI prefix: "1024", "2.10 M", "412 T"; "unknown" for 0. */

@@ -190,6 +190,13 @@ static void prometheus_job_mfu(struct page *p, const struct metric_family *f,
 		prometheus_job_rate(p, f, j, j->program.steps.mfu, j->program.elapsed.mfu);
 }
 
+static void prometheus_job_hfu(struct page *p, const struct metric_family *f,
+			       const struct job_view *j)
+{
+	if (j->program.source != PROGRAM_lower_bound)
+		prometheus_job_rate(p, f, j, j->program.steps.hfu, j->program.elapsed.hfu);
+}
+
 static void prometheus_job_program_goodput(struct page *p, const struct metric_family *f,
 					   const struct job_view *j)
 {
@@ -232,6 +239,9 @@ static const struct metric_family program_families[] = {
 	{"gpbpf_job_mfu_ratio", GAUGE, OF_JOB ", over",
 	 "Model FLOPs utilization: gpbpf_job_flops_per_second as a share of the peak of the job's accelerators for the types of numbers.",
 	 .job = prometheus_job_mfu},
+	{"gpbpf_job_hfu_ratio", GAUGE, OF_JOB ", over",
+	 "Hardware FLOPs utilization: MFU with the measured operations that backward passes compute again.",
+	 .job = prometheus_job_hfu},
 	{"gpbpf_job_program_goodput_ratio", GAUGE, OF_JOB,
 	 "MFU over productive time only; multiplied by the goodput ratio it is the MFU over observed time.",
 	 .job = prometheus_job_program_goodput},

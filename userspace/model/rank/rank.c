@@ -111,6 +111,8 @@ static void rank_signal(struct rank *r, const struct signal *s)
 	r->member.seen |= 1ull << s->kind;
 	if (rank_signal_life(r, s, first))
 		return;
+	if (s->kind == SIGNAL_BACKWARD && s->outer)
+		rank_work_backward(r, s->tid, s->ts_ns);
 	err = phase_feed(r->phase, s);
 	r->error = err ? err : r->error;
 	err = rank_find(r, s);

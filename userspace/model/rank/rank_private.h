@@ -477,6 +477,8 @@ void rank_work_unsent(struct rank *r);
 void rank_work_stop(struct rank *r, uint64_t now_ns);
 /* Takes a finished step of the first loop. */
 void rank_work_step(struct rank *r, const struct step *s);
+/* The outermost backward pass of a thread begins. */
+void rank_work_backward(struct rank *r, uint32_t tid, uint64_t ts_ns);
 void rank_work_tick(struct rank *r, uint64_t now_ns);
 /* Returns true while the probes of operators are needed. */
 bool rank_work_wants(const struct rank *r);

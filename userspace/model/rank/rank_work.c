@@ -9,6 +9,7 @@
 
 #define WORK_STEPS   4 /* steps that are measured; their mean is the result */
 #define WORK_OPS_MAX 65536
+#define WORK_THREADS 8
 /* A step may be incomplete if it began less than this time (ns) after the first operator, as the
  * probes may be attached one after the other. */
 #define WORK_ATTACH_NS 5000000000ull
@@ -34,12 +35,18 @@ struct rank_work {
 	/* Hashes of the first probe whose operations in a measured step are not known completely,
 	 * and of the first one that made a step unusable; 0: none. */
 	uint32_t uncounted, unusable_by;
+	/* Thread of a backward pass whose end was not seen yet; 0: none. Times of the last pass, of
+	 * the last change of the grad mode, and of the last one that makes no sense in a pass. */
+	uint32_t backward_tid;
+	uint64_t backward_ns, grad_ns, strange_ns;
+	uint32_t again_tid[WORK_THREADS]; /* threads that compute again within the pass; 0: free */
 	uint32_t nops, ops_cap;
 	struct work_op {
 		uint64_t ts_ns, operations;
 		uint32_t uncounted; /* the probe, if it has more operations; 0: exact */
 		uint8_t type, kind; /* enum operation_type, enum operation_kind */
 		bool unknown;	    /* the step has no figure */
+		bool again;	    /* a backward pass computes it again */
 	} * ops;		    /* since the last step, in order of processing */
 };
 
@@ -64,6 +71,48 @@ bool rank_work_wants(const struct rank *r)
 	return r->work && !r->work->done_ns && !r->work->spoiled;
 }
 
+static uint32_t *rank_work_again(struct rank_work *w, uint32_t tid)
+{
+	for (int i = 0; i < WORK_THREADS; i++)
+		if (w->again_tid[i] == tid)
+			return &w->again_tid[i];
+	return NULL;
+}
+
+void rank_work_backward(struct rank *r, uint32_t tid, uint64_t ts_ns)
+{
+	struct rank_work *w = r->work;
+
+	if (!w)
+		return;
+	w->backward_tid = tid;
+	w->backward_ns = ts_ns;
+	memset(w->again_tid, 0, sizeof(w->again_tid));
+}
+
+/* A backward pass computes without gradients. Where it sets them on, it computes a part of the
+ * forward pass again, until they are off. Setting them off that were not set on means that the
+ * thread has left the pass, such as for the optimizer. */
+static void rank_work_grad_mode(struct rank_work *w, const struct event *ev)
+{
+	uint32_t tid = ev->rec->tid, *again = rank_work_again(w, tid);
+	bool on = ev->operation->value[0] != 0;
+
+	w->grad_ns = ev->rec->ts_ns;
+	if (!w->backward_tid || !tid)
+		return;
+	if (on && !again)
+		again = rank_work_again(w, 0);
+	else if (on)
+		again = NULL;
+	if (on && !again)
+		w->strange_ns = ev->rec->ts_ns;
+	else if (again)
+		*again = on ? tid : 0;
+	else if (tid == w->backward_tid)
+		w->backward_tid = 0;
+}
+
 int rank_work_operation(struct rank *r, const struct event *ev)
 {
 	const struct formula *f = model_probe_formula_find(r->member.env->probes, ev->rec->probe);
@@ -73,6 +122,10 @@ int rank_work_operation(struct rank *r, const struct event *ev)
 
 	if (!f || !rank_work_wants(r))
 		return 0;
+	if (f->grad_mode) {
+		rank_work_grad_mode(w, ev);
+		return 0;
+	}
 	if (!w->first_ns)
 		w->first_ns = ev->rec->ts_ns;
 	op = w->nops < WORK_OPS_MAX ? grow_add(w->ops, w->nops, w->ops_cap, WORK_OPS_MAX) : NULL;
@@ -87,6 +140,7 @@ int rank_work_operation(struct rank *r, const struct event *ev)
 		.uncounted = f->bound ? ev->rec->probe : 0,
 		.type = (uint8_t)tensor_type(f, ev->operation, place),
 		.kind = f->kind,
+		.again = w->backward_tid && ev->rec->tid && rank_work_again(w, ev->rec->tid),
 		.unknown = f->tensors && place < 0,
 	};
 	if (!op->unknown && formula_operations(f, ev->operation, place, &op->operations))
@@ -127,6 +181,7 @@ void rank_work_step(struct rank *r, const struct step *s)
 		} else if (op->ts_ns > s->start_ns) {
 			sum.type[op->type] += (double)op->operations;
 			sum.kind[op->kind] += (double)op->operations;
+			sum.again[op->type] += op->again ? (double)op->operations : 0;
 			known &= !op->unknown;
 			uncounted = uncounted ? uncounted : op->uncounted;
 		}
@@ -143,6 +198,8 @@ void rank_work_step(struct rank *r, const struct step *s)
 		w->unusable_by = w->unusable_by ? w->unusable_by : uncounted;
 		return;
 	}
+	sum.again_unknown = w->grad_ns <= s->start_ns || w->backward_ns <= s->start_ns ||
+			    w->strange_ns > s->start_ns;
 	if (!w->sum)
 		w->sum = calloc(1, sizeof(*w->sum));
 	if (!w->sum)
@@ -217,6 +274,7 @@ void rank_work_archive(struct archive *a, struct rank *r)
 	archive_struct(a, sizeof(*w));
 	archive_fields(a, w, places.tensors, places.fits, since_ns, first_ns, done_ns, lost);
 	archive_fields(a, w, steps, unusable, skipped, spoiled, uncounted, unusable_by);
+	archive_fields(a, w, backward_tid, backward_ns, grad_ns, strange_ns, again_tid);
 	archive_require(a, w->steps <= WORK_STEPS);
 	w->sum = archive_object(a, w->sum, sizeof(*w->sum));
 	archive_require(a, !w->sum == !w->steps);
@@ -225,7 +283,8 @@ void rank_work_archive(struct archive *a, struct rank *r)
 	archive_require(a, w->done_ns ? w->steps > 0 : w->steps < WORK_STEPS);
 	archive_items(a, w->ops, w->nops, w->ops_cap, WORK_OPS_MAX);
 	for (uint32_t i = 0; i < w->nops; i++) {
-		archive_fields(a, &w->ops[i], ts_ns, operations, uncounted, type, kind, unknown);
+		archive_fields(a, &w->ops[i], ts_ns, operations, uncounted, type, kind, unknown,
+			       again);
 		archive_require(a, w->ops[i].type < OPERATION_TYPE_COUNT);
 		archive_require(a, w->ops[i].kind < OPERATION_KIND_COUNT);
 	}

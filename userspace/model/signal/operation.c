@@ -126,6 +126,9 @@ static int formula_read(struct formula *f, const char *at)
 {
 	bool begins = true;
 
+	f->grad_mode = !strcmp(at, "grad_mode");
+	if (f->grad_mode)
+		return 0;
 	if (!formula_read_kind(&at, &f->kind))
 		return -EINVAL;
 	f->bound = !strncmp(at, ">=", 2);
@@ -352,10 +355,22 @@ double operations_sum(const struct operations *o)
 	return sum;
 }
 
+double operations_again(const struct operations *o)
+{
+	double sum = 0;
+
+	for (int t = 0; !(o->again_unknown > 0) && t < OPERATION_TYPE_COUNT; t++)
+		sum += o->again[t];
+	return sum;
+}
+
 void operations_add(struct operations *to, const struct operations *from, double factor)
 {
 	for (int t = 0; from && t < OPERATION_TYPE_COUNT; t++)
 		to->type[t] += from->type[t] * factor;
+	for (int t = 0; from && t < OPERATION_TYPE_COUNT; t++)
+		to->again[t] += from->again[t] * factor;
+	to->again_unknown += from ? from->again_unknown * factor : 0;
 	for (int k = 0; from && k < OPERATION_KIND_COUNT; k++)
 		to->kind[k] += from->kind[k] * factor;
 }
@@ -363,9 +378,11 @@ void operations_add(struct operations *to, const struct operations *from, double
 void operations_archive(struct archive *a, struct operations *o)
 {
 	archive_struct(a, sizeof(*o));
-	archive_fields(a, o, type, kind);
+	archive_fields(a, o, type, kind, again, again_unknown);
+	archive_require(a, isfinite(o->again_unknown) && o->again_unknown >= 0);
 	for (int t = 0; t < OPERATION_TYPE_COUNT; t++)
-		archive_require(a, isfinite(o->type[t]) && o->type[t] >= 0);
+		archive_require(a, isfinite(o->type[t]) && o->type[t] >= 0 &&
+					   isfinite(o->again[t]) && o->again[t] >= 0);
 	for (int k = 0; k < OPERATION_KIND_COUNT; k++)
 		archive_require(a, isfinite(o->kind[k]) && o->kind[k] >= 0);
 }

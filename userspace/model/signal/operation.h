@@ -39,6 +39,9 @@ extern const char *const operation_kind_name[];
 /* Floating-point operations, counted twice: by the type of the operands, and by kind. */
 struct operations {
 	double type[OPERATION_TYPE_COUNT], kind[OPERATION_KIND_COUNT];
+	/* The part of `type` that a backward pass computed again (activation checkpointing); it is
+	 * complete if again_unknown is 0. */
+	double again[OPERATION_TYPE_COUNT], again_unknown;
 };
 
 /* A parsed formula: a sum of products. */
@@ -55,6 +58,7 @@ struct formula {
 	uint8_t tensors; /* number of tensors that it uses: the first one to the last one used */
 	uint8_t kind;	 /* enum operation_kind */
 	bool bound;	 /* its result is a lower bound */
+	bool grad_mode;	 /* no operator: value 0 says whether gradients are on from here on */
 	char text[GP_FORMULA_MAX]; /* as it was parsed; with a NUL */
 };
 
@@ -81,7 +85,8 @@ int formula_operations(const struct formula *f, const struct gp_operation *op, i
 /* Returns the type of the elements of a call's first tensor. place: from tensor_place(). */
 enum operation_type tensor_type(const struct formula *f, const struct gp_operation *op, int place);
 
-double operations_sum(const struct operations *o); /* NULL: 0 */
+double operations_sum(const struct operations *o);   /* NULL: 0 */
+double operations_again(const struct operations *o); /* sum of `again`; 0: none, or unknown */
 /* Adds `from` (NULL: nothing), multiplied by a factor. */
 void operations_add(struct operations *to, const struct operations *from, double factor);
 void operations_archive(struct archive *a, struct operations *o);

@@ -115,41 +115,51 @@ double program_peak(const struct program_config *c, enum operation_type type)
 	return program_peaks_differ(c) ? c->peaks[program_peak_type(c, type)] : c->peak_flops;
 }
 
-/* Returns the time (s) that an accelerator needs for a step at its peak; 0: unknown. */
-static double program_ideal(const struct program_config *c, const struct program_seen *s)
-{
-	double ideal_s = 0;
+struct program_ideal { /* time (s) that a step needs at the peak; 0: unknown */
+	double model_s, hardware_s;
+};
 
+static struct program_ideal program_ideal(const struct program_config *c,
+					  const struct program_seen *s)
+{
+	double n = s->accelerators, ideal_s = 0, again_s = 0;
+
+	if (!(n > 0))
+		return (struct program_ideal){0};
 	if (c->flops > 0)
-		return c->peak_flops > 0 ? c->flops / c->peak_flops : 0;
+		return (struct program_ideal){c->peak_flops > 0 ? c->flops / c->peak_flops / n : 0,
+					      0};
 	for (int t = 0; t < OPERATION_TYPE_COUNT; t++) {
 		double peak = program_peak(c, (enum operation_type)t);
 
 		if (s->operations.type[t] > 0 && !(peak > 0))
-			return 0;
-		if (s->operations.type[t] > 0)
-			ideal_s += s->operations.type[t] / peak;
+			return (struct program_ideal){0};
+		if (s->operations.type[t] > 0) {
+			ideal_s += s->operations.type[t] / peak / n;
+			again_s += s->operations.again[t] / peak / n;
+		}
 	}
-	return ideal_s;
+	return (struct program_ideal){
+		s->operations.again_unknown > 0 ? 0 : fmax(0, ideal_s - again_s), ideal_s};
 }
 
-/* Fills *ret with the rates of n steps that took `ns`. ideal_s: time that a step needs at the peak
- * of all accelerators, 0: unknown. */
+/* Fills *ret with the rates of n steps that took `ns`. */
 static void program_rate_set(struct program_rate *ret, const struct program_config *c, double flops,
-			     double n, uint64_t ns, double ideal_s)
+			     double n, uint64_t ns, const struct program_ideal *ideal)
 {
 	double per_s = ns ? n / ((double)ns / NS_PER_S) : 0;
 
 	ret->samples = c->samples * per_s;
 	ret->tokens = c->tokens * per_s;
 	ret->flops = flops * per_s;
-	ret->mfu = ideal_s * per_s;
+	ret->mfu = ideal->model_s * per_s;
+	ret->hfu = ideal->hardware_s * per_s;
 }
 
 void program_view(const struct program_config *c, const struct program_seen *s,
 		  struct program_view *ret)
 {
-	double ideal_s = s->accelerators > 0 ? program_ideal(c, s) / s->accelerators : 0;
+	struct program_ideal ideal = program_ideal(c, s);
 	double measured = operations_sum(&s->operations);
 	double counts = s->made > s->lost ? fmax(0, (double)(s->made - s->lost) - s->excluded) : 0;
 	struct program_rate productive;
@@ -165,9 +175,9 @@ void program_view(const struct program_config *c, const struct program_seen *s,
 	};
 	if (!(c->flops > 0))
 		ret->operations = s->operations;
-	program_rate_set(&ret->steps, c, ret->flops, s->timed_steps, s->timed_ns, ideal_s);
-	program_rate_set(&ret->elapsed, c, ret->flops, counts, s->observed_ns, ideal_s);
-	program_rate_set(&productive, c, ret->flops, counts, s->goodput_ns, ideal_s);
+	program_rate_set(&ret->steps, c, ret->flops, s->timed_steps, s->timed_ns, &ideal);
+	program_rate_set(&ret->elapsed, c, ret->flops, counts, s->observed_ns, &ideal);
+	program_rate_set(&productive, c, ret->flops, counts, s->goodput_ns, &ideal);
 	ret->program = productive.mfu;
 	if (s->observed_ns)
 		ret->runtime = (double)s->goodput_ns / (double)s->observed_ns;

@@ -76,7 +76,9 @@ extern const char *const program_source_name[];
 
 struct program_rate {
 	double samples, tokens, flops; /* per second */
-	double mfu;		       /* 0 to 1 */
+	/* 0 to 1: share of the peak that is used, without operations that are computed again; and
+	 * with them */
+	double mfu, hfu;
 };
 
 struct program_view {
