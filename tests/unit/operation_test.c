@@ -68,8 +68,9 @@ static void products(void **state)
 
 static void kinds(void **state)
 {
-	static const char *const bad[] = {
-		"product: 2 a0", ": 2 a0", "matmul:", "matmul: >=", "2 a0: 2 a1", "matmul : 2 a0"};
+	static const char *const bad[] = {"product: 2 a0", ": 2 a0",	 "matmul:",
+					  "matmul: >=",	   "2 a0: 2 a1", "grad_mode v0",
+					  "matmul : 2 a0"};
 	struct gp_operation op = {0};
 	char text[GP_FORMULA_MAX];
 	struct formula f;
@@ -80,6 +81,7 @@ static void kinds(void **state)
 	assert_int_equal(parsed("attention: 2 a0").kind, OPERATION_KIND_attention);
 	assert_int_equal(parsed("convolution: >= 2 a0").kind, OPERATION_KIND_convolution);
 	assert_int_equal(parsed("2 a0").kind, OPERATION_KIND_other);
+	assert_true(parsed("grad_mode").grad_mode && !parsed("2 a0").grad_mode);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		memset(text, 0, sizeof(text));
 		strncpy(text, bad[i], sizeof(text) - 1);

@@ -205,9 +205,17 @@ static void types(void **state)
 	assert_int_equal(program_peak_type(&c, OPERATION_TYPE_fp32), OPERATION_TYPE_tf32);
 	program_view(&c, &s, &v);
 	near(v.steps.mfu, (6 + 2) / 8.0 / 2, 1e-12);
+	s.operations.again[OPERATION_TYPE_fp32] = 1e15;
+	program_view(&c, &s, &v);
+	near(v.steps.mfu, 6 / 8.0 / 2, 1e-12);
+	near(v.steps.hfu, (6 + 2) / 8.0 / 2, 1e-12);
+	s.operations.again_unknown = 1;
+	program_view(&c, &s, &v);
+	assert_true(v.steps.mfu == 0 && v.steps.hfu > 0.49);
 	c.flops = 4e15; /* the user's operations have no type */
 	program_view(&c, &s, &v);
 	near(v.steps.mfu, 4 / 8.0 / 2, 1e-12);
+	assert_true(v.steps.hfu == 0);
 	assert_true(operations_sum(&v.operations) == 0);
 }
 
