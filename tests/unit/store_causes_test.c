@@ -37,7 +37,7 @@ static void test_text(void **state)
 	(void)state;
 	causes_of(&causes);
 	assert_string_equal(causes_write(text, &causes), "unknown 200000 a b.py:7 in wait()\n"
-							 "disk 50000\n"
+							 "disk 50000 a b.py:7 in wait()\n"
 							 "own_code 750000 train.py:31 in step()\n");
 	causes_read(&again, text, strlen(text));
 	assert_memory_equal(again.ns, causes.ns, sizeof(causes.ns));

@@ -53,12 +53,10 @@ static size_t causes_number(const char *text, size_t len, uint64_t *ret)
 static void causes_line_set(struct time_causes *ret, enum time_cause c, const char *line,
 			    size_t len)
 {
-	if (c == TIME_CAUSE_own_code)
-		log_escape(ret->line, sizeof(ret->line), line, len);
-	else if (c == TIME_CAUSE_unknown)
-		log_escape(ret->waits_line, sizeof(ret->waits_line), line, len);
-	else if (c == TIME_CAUSE_interpreter_lock || c == TIME_CAUSE_checkpoint)
-		log_escape(ret->holder_line, sizeof(ret->holder_line), line, len);
+	char *to = time_causes_line_of(ret, c);
+
+	if (to)
+		log_escape(to, LINES_TEXT_MAX, line, len);
 }
 
 /* Reads one line. Returns false if it is damaged. */

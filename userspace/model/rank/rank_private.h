@@ -192,7 +192,7 @@ struct hang_seen { /* a record about the thread that makes no progress */
 	bool between; /* the call is one of a communication library */
 	bool counted; /* the call was already counted as an entered collective */
 	enum gp_why why;
-	char wchan[40], where[120];
+	char wchan[32], where[104];
 };
 
 struct rank_fault {

@@ -192,7 +192,7 @@ static int time_cause_next(const struct time_causes *l, unsigned listed)
 	return best;
 }
 
-const char *time_causes_line(const struct time_causes *l, enum time_cause c)
+char *time_causes_line_of(struct time_causes *l, enum time_cause c)
 {
 	switch (c) {
 	case TIME_CAUSE_own_code:
@@ -208,8 +208,15 @@ const char *time_causes_line(const struct time_causes *l, enum time_cause c)
 	case TIME_CAUSE_child:
 		return l->waits_line;
 	default:
-		return "";
+		return NULL;
 	}
+}
+
+const char *time_causes_line(const struct time_causes *l, enum time_cause c)
+{
+	const char *line = time_causes_line_of((struct time_causes *)l, c);
+
+	return line ? line : "";
 }
 
 const char *time_causes_text(char *out, size_t len, const struct time_causes *l)

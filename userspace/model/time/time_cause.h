@@ -92,6 +92,8 @@ double time_cause_share(const struct time_causes *l, enum time_cause c);
 /* Returns the line of Python that belongs to a cause: line, holder_line or, for other waits
  * and unknown, waits_line. "": unknown, or the cause has none. */
 const char *time_causes_line(const struct time_causes *l, enum time_cause c);
+/* Returns the field of that line (LINES_TEXT_MAX bytes); NULL: the cause has none. */
+char *time_causes_line_of(struct time_causes *l, enum time_cause c);
 /* Writes "81 % waits for a CPU on which other threads run, 19 % unexplained" to out and returns
  * out. Causes with the largest share come first. "" if nothing was examined or explained. */
 const char *time_causes_text(char *out, size_t len, const struct time_causes *l);
