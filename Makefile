@@ -45,7 +45,7 @@ obj         = $(patsubst %.c,$(O)/%.o,$(1))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all clean deps format check check-symbols demo bench install cases unit quick bpf-arm64 fuzz kernels why
+.PHONY: all clean deps format check check-symbols demo bench install cases unit quick bpf-arm64 fuzz kernels why flops
 
 all: $(O)/gp-bpf
 
@@ -131,6 +131,10 @@ check:
 # Causes that are injected into real training runs, and what gp-bpf names: make why [ARGS="--only ROW"]. Takes half an hour, as root.
 why: all fakes
 	$(Q)python3 tests/why/why.py $(ARGS)
+
+# Operations of a step of public models, measured and counted: make flops [ARGS="--only ROW"]. Takes half an hour, as root.
+flops: all
+	$(Q)python3 tests/flops/flops.py $(ARGS)
 
 # Every row of probes/ in the real libraries, which are brought into the user's cache (8 GB, once).
 check-symbols: all

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""flops.py [--only ROW]... [--short] [--write FILE] [--keep FOLDER]
+
+The truth table of operations: public models that train on the CPU, the floating-point operations of a step that gp-bpf
+measures, and those that PyTorch's FlopCounterMode counts in a second run with the same seed. Prints a table (Markdown).
+Needs root, a built gp-bpf (GP_BPF) and "tests/tools/framework.sh models"; each row takes about 20 s. Status 1: a row
+is wrong.
+
+--only ROW   only this row (repeatable), such as "gpt2" or "gpt2 bf16"
+--short      three rows
+--write FILE replaces the part of a document between <!-- flops --> and <!-- /flops -->
+--keep FOLDER keeps tapes there
+"""
+import argparse
+import json
+import os
+import pathlib
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parents[1]
+GP_BPF = os.environ.get("GP_BPF", str(TOP / "build/plain/gp-bpf"))
+TRAIN_S, TRAIN_COMPILED_S, LONGEST_S = 10, 40, 240
+
+
+class Failed(Exception):
+    """A run did not go as planned, so it says nothing about gp-bpf."""
+
+
+class Row:
+    """bound: the row of probes/torch.yaml that a lower bound has to name; empty: the figure has to be exact."""
+
+    def __init__(self, model, variant="eager", bound=""):
+        self.model, self.variant, self.bound = model, variant, bound and f"torch.op_{bound}"
+        self.name = model if variant == "eager" else f"{model} {variant}"
+
+
+COMPILED, FUNCTION = "torch_compile", "custom_python"
+ROWS = [
+    *[Row(model) for model in (
+        "resnet50", "resnext50", "vgg11", "densenet121", "mobilenet_v3", "efficientnet_b0", "shufflenet_v2", "vit_b_16", "swin_t", "maxvit",
+        "fcn_resnet50", "deeplabv3", "r3d_18", "convnext", "mixer", "deit_tiny", "gpt2", "llama", "gemma2", "bert", "deberta", "bloom",
+        "t5", "mamba", "whisper", "wav2vec2", "clip", "segformer", "UNet2D", "UNet2DCondition", "AutoencoderKL", "DiT", "GCN", "GAT",
+        "GraphSAGE", "LSTM", "LSTM, two directions", "GRU", "nn.Transformer", "autoencoder", "DCGAN", "WGAN-GP", "NeRF", "PINN", "DLRM")],
+    *[Row(model, bound="grouped_mm") for model in ("mixtral", "qwen3_moe", "deepseek_v3")],
+    Row("GCN, sparse matrix", bound="sparse_addmm_csr"),
+    *[Row(model, "bf16") for model in ("resnet50", "vit_b_16", "gpt2", "llama", "UNet2D", "autoencoder")],
+    *[Row(model, "checkpoint") for model in ("gpt2", "llama", "UNet2D", "deit_tiny")],
+    *[Row(model, "script") for model in ("resnet50", "NeRF")],
+    Row("resnet50", "channels_last"), Row("llama", "accumulation"),
+    *[Row(model, "DDP") for model in ("gpt2", "resnet50")],
+    Row("gpt2", "FSDP"), Row("gpt2", "FSDP2", FUNCTION),
+    *[Row(model, "compile", COMPILED) for model in ("gpt2", "resnet50", "NeRF")],
+]
+SHORT = ("resnext50", "gpt2", "mixtral")
+
+
+class Result:
+    """What gp-bpf reports of a row (figure, source, uncounted), and what is true. Numbers are operations of a step."""
+
+    def __init__(self, row):
+        self.row, self.failed = row, ""
+        self.figure, self.source, self.uncounted, self.counted, self.true = None, None, None, 0, 0
+
+    def text(self):
+        if self.failed:
+            return f"failed: {self.failed}"
+        if not self.row.bound and self.source == "measured" and self.figure == self.true:
+            return "exact"
+        if self.row.bound and self.source == "lower_bound" and self.uncounted == self.row.bound and self.figure <= self.true:
+            return "bound named right"
+        return "**wrong**"
+
+    def good(self):
+        return self.text() in ("exact", "bound named right")
+
+
+def output_of(argv, folder, what):
+    """Runs a program; returns its standard output."""
+    with open(folder / f"{what}.err", "w", encoding="utf-8") as err:
+        try:
+            done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=err, text=True, timeout=LONGEST_S, check=False)
+        except subprocess.TimeoutExpired as e:
+            raise Failed(f"{what}: not done in {LONGEST_S} s") from e
+    if done.returncode:
+        lines = (folder / f"{what}.err").read_text(encoding="utf-8").strip().splitlines()
+        raise Failed(f"{what}: status {done.returncode}: {lines[-1][:200] if lines else ''}")
+    return done.stdout
+
+
+def run_row(row, python, folder, result):
+    folder.mkdir(parents=True, exist_ok=True)
+    train, tape = [python, HERE / "train.py", row.model, row.variant], folder / "tape"
+    seconds = TRAIN_COMPILED_S if row.variant == "compile" else TRAIN_S
+    count = re.search(r"^operations (\d+) (\d+)$", output_of([*train, "--count"], folder, "count"), re.M)
+    if not count:
+        raise Failed("count: no figure")
+    result.counted, result.true = int(count[1]), int(count[2])
+    output_of([GP_BPF, "record", "--quiet", "-o", tape, "--", *train, "--seconds", str(seconds)], folder, "record")
+    report = json.loads(output_of([GP_BPF, "replay", "--json", tape], folder, "replay"))
+    program = report["jobs"][0]["program"] if report["jobs"] else {}
+    result.figure, result.source, result.uncounted = (program.get(f"flops_{key}") for key in ("per_step", "source", "uncounted"))
+
+
+def tried(row, python, folder):
+    result = Result(row)
+    try:
+        run_row(row, python, folder, result)
+    except (Failed, subprocess.SubprocessError, OSError, ValueError) as e:
+        result.failed = str(e)
+    return result
+
+
+# ---- the table -----------------------------------------------------------------------------------------
+
+HEAD = ("model", "variant", "gp-bpf", "source", "FlopCounterMode", "true, if otherwise", "difference", "result")
+
+
+def cells_of(r):
+    source = f"{r.source or 'none'}{f': {r.uncounted}' if r.uncounted else ''}"
+    difference = f"{100 * (r.figure - r.true) / r.true:+.1f} %" if r.figure and r.figure != r.true else "0" if r.figure else "-"
+    return [r.row.model, r.row.variant, f"{r.figure:,}" if r.figure else "-", source, f"{r.counted:,}",
+            f"{r.true:,}" if r.true != r.counted else "", difference, r.text()]
+
+
+def line_of(cells):
+    return f"| {' | '.join(cells)} |"
+
+
+def machine():
+    with open("/proc/cpuinfo", encoding="utf-8") as f:
+        model = next((line.split(":", 1)[1].strip() for line in f if line.startswith("model name")), platform.machine())
+    return f"{model}, {os.cpu_count()} CPUs, Linux {platform.release()}"
+
+
+def versions(python):
+    names = ("torch", "torchvision", "transformers", "diffusers", "timm", "torch_geometric")
+    code = f"import importlib.metadata as m; print(', '.join(f'{{n}} {{m.version(n)}}' for n in {names}))"
+    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def sums_of(results):
+    texts = [r.text() for r in results]
+    return [f"- exact: {texts.count('exact')} of {len(texts)}; bound named right: {texts.count('bound named right')}; "
+            f"wrong or failed: {sum(not r.good() for r in results)} (bar: none)"]
+
+
+def write_part(path, text):
+    """Replaces the part of a document between its marks."""
+    document = pathlib.Path(path).read_text(encoding="utf-8")
+    new, count = re.subn(r"(<!-- flops -->\n).*?(<!-- /flops -->)", lambda m: m[1] + "\n" + text + "\n" + m[2], document, flags=re.S)
+    if count != 1:
+        raise SystemExit(f"{path} has no part between <!-- flops --> and <!-- /flops -->")
+    pathlib.Path(path).write_text(new, encoding="utf-8")
+
+
+def wanted(options):
+    only = SHORT if options.short else options.only
+    for name in only or []:
+        if name not in [r.name for r in ROWS]:
+            raise SystemExit(f"no row {name}; rows: " + "; ".join(r.name for r in ROWS))
+    return [r for r in ROWS if not only or r.name in only]
+
+
+def options_of(argv):
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--only", action="append")
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--write")
+    parser.add_argument("--keep")
+    return parser.parse_args(argv)
+
+
+def main(argv):
+    options = options_of(argv)
+    rows = wanted(options)
+    if os.geteuid() or not os.access(GP_BPF, os.X_OK):
+        raise SystemExit("needs root and a built gp-bpf: make; sudo make flops")
+    python = subprocess.run([TOP / "tests/tools/framework.sh", "models"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    head = f"`make flops`; {machine()}; {versions(python)}."
+    table, results = [line_of(HEAD), line_of(["---"] * len(HEAD))], []
+    print("\n".join([head, "", *table]), flush=True)
+    with tempfile.TemporaryDirectory(prefix="flops") as top:
+        for number, row in enumerate(rows):
+            folder = pathlib.Path(options.keep or top) / f"{number}-{re.sub(r'[^a-z0-9]+', '-', row.name.lower())}"
+            results.append(tried(row, python, folder))
+            table.append(line_of(cells_of(results[-1])))
+            print(table[-1], flush=True)
+    lines = sums_of(results)
+    print("\n" + "\n".join(lines))
+    if options.write:
+        write_part(options.write, "\n".join([head, "", *table, "", *lines, ""]))
+    return 0 if all(r.good() for r in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""train.py MODEL VARIANT --seconds N: trains a model of models.py on the CPU with a fixed seed.
+train.py MODEL VARIANT --count: the same for two steps, with PyTorch's counter of operations. Prints its figure for one
+step of all ranks, and the true one, which differs where the counter is known to be wrong (TRUTH)."""
+import argparse
+import math
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import torch
+from torch import distributed, nn
+from torch.utils.flop_counter import FlopCounterMode
+
+import models
+
+RANKS = 2
+CHECK_STEPS = 5
+aten = torch.ops.aten
+
+
+# ---- truth ---------------------------------------------------------------------------------------------
+
+
+def of_convolution_gradients(out, x, weight, _bias, _stride, _padding, _dilation, transposed, _output_padding, _groups, mask, **_):
+    """Each gradient of a convolution has as many operations as the convolution. The counter is wrong about that of the
+    weight if there are several groups."""
+    return sum(mask[:2]) * 2 * out[0] * math.prod((x if transposed else out)[2:]) * math.prod(weight)
+
+
+def of_recurrent_layer(x, weight_input, weight_state, *_, **__):
+    """A product with each of two matrices at each time. The counter does not know the operator."""
+    return 2 * x[0] * x[1] * (math.prod(weight_input) + math.prod(weight_state))
+
+
+def of_sparse_product(_, sparse, dense, *__, **___):
+    """Called with tensors (get_raw)."""
+    return 2 * sparse._nnz() * dense.shape[1]
+
+
+of_sparse_product._get_raw = True
+TRUTH = {
+    aten.convolution_backward: of_convolution_gradients,
+    aten.mkldnn_rnn_layer: of_recurrent_layer,
+    aten.mkldnn_rnn_layer_backward: lambda *args, **kw: 2 * of_recurrent_layer(*args, **kw),
+}
+
+
+# ---- training ------------------------------------------------------------------------------------------
+
+
+def loss_of(out):
+    """A loss of whatever a model returns."""
+    if getattr(out, "loss", None) is not None:
+        return out.loss
+    while not isinstance(out, torch.Tensor):
+        out = next(iter(out.values() if isinstance(out, dict) else out))
+    return out.float().square().mean()
+
+
+def checkpointed(model):
+    if hasattr(model, "gradient_checkpointing_enable"):
+        model.gradient_checkpointing_enable()
+    elif hasattr(model, "enable_gradient_checkpointing"):
+        model.enable_gradient_checkpointing()
+    else:
+        model.set_grad_checkpointing()
+    return model
+
+
+def sharded(model):
+    from torch.distributed.fsdp import fully_shard
+    return fully_shard(model)
+
+
+def old_sharded(model):
+    from torch.distributed.fsdp import FullyShardedDataParallel
+    return FullyShardedDataParallel(model, device_id=torch.device("cpu"))
+
+
+def prepared(model, inputs, variant, count):
+    """The model as a variant trains it."""
+    model.train()
+    if variant == "compile":
+        return model if count else torch.compile(model)
+    if variant == "script":
+        return torch.jit.trace(model, inputs, check_trace=False)
+    if variant == "channels_last":
+        return model.to(memory_format=torch.channels_last)
+    wrap = {"checkpoint": checkpointed, "DDP": nn.parallel.DistributedDataParallel, "FSDP": old_sharded, "FSDP2": sharded}
+    return wrap[variant](model) if variant in wrap else model
+
+
+class Training:
+    def __init__(self, name, variant, count):
+        torch.manual_seed(0)
+        torch.set_num_threads(1)
+        model, self.inputs = models.MODELS[name]()
+        self.model, self.variant = prepared(model, self.inputs, variant, count), variant
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-5)
+
+    def step(self):
+        self.optimizer.zero_grad()
+        for _ in range(2 if self.variant == "accumulation" else 1):
+            with torch.autocast("cpu", torch.bfloat16, enabled=self.variant == "bf16"):
+                x = self.inputs
+                loss = loss_of(self.model(**x) if isinstance(x, dict) else self.model(*x))
+            loss.backward()
+        self.optimizer.step()
+
+    def count(self, truth):
+        with FlopCounterMode(display=False, custom_mapping=truth) as counter:
+            self.step()
+        return counter.get_total_flops()
+
+    def run(self, seconds):
+        """All ranks make the same number of steps."""
+        began = time.monotonic()
+        for _ in range(CHECK_STEPS):
+            self.step()
+        steps = torch.tensor(int(seconds * CHECK_STEPS / (time.monotonic() - began)))
+        if distributed.is_initialized():
+            distributed.broadcast(steps, 0)
+            for _ in range(steps):
+                self.step()
+            return
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.step()
+
+
+def run_ranks():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        port = str(s.getsockname()[1])
+    where = {"WORLD_SIZE": str(RANKS), "LOCAL_WORLD_SIZE": str(RANKS), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    children = [subprocess.Popen([sys.executable, *sys.argv], env=os.environ | where | {"RANK": str(i), "LOCAL_RANK": str(i)})
+                for i in range(RANKS)]
+    return max(child.wait() for child in children)
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("model", choices=models.MODELS)
+    parser.add_argument("variant")
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--count", action="store_true")
+    args = parser.parse_args()
+    ranks = RANKS if args.variant in ("DDP", "FSDP", "FSDP2") else 1
+    if ranks > 1 and "RANK" not in os.environ:
+        return run_ranks()
+    if ranks > 1:
+        distributed.init_process_group("gloo")
+    training = Training(args.model, args.variant, args.count)
+    if args.count:
+        counted, true = ranks * training.count(None), ranks * training.count(TRUTH)
+        if os.environ.get("RANK", "0") == "0":
+            print("operations", counted, true)
+    else:
+        training.run(args.seconds)
+    if ranks > 1:
+        distributed.destroy_process_group()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
