@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Public models in small sizes. Each function of MODELS returns a model and the inputs of a step: a tuple or a dictionary."""
+"""Public models in small sizes. Each function of MODELS returns a model and the inputs of a step: a tuple or a dictionary.
+Packages are imported only for the models that need them, as that takes long."""
+import importlib
+
 import torch
-import transformers
 from torch import nn
 from torch.nn import functional as F
 
@@ -47,9 +49,9 @@ def language(kind, head="ForCausalLM", **kw):
     """A language model of transformers that learns to repeat its input."""
 
     def make():
-        config = getattr(transformers, f"{kind}Config")(**kw)
-        text = words()
-        return getattr(transformers, kind + head)(config), {"input_ids": text, "labels": text}
+        library, text = importlib.import_module("transformers"), words()
+        config = getattr(library, f"{kind}Config")(**kw)
+        return getattr(library, kind + head)(config), {"input_ids": text, "labels": text}
 
     return make
 
@@ -59,12 +61,14 @@ def experts(kind, **kw):
 
 
 def sound():
+    import transformers
     config = transformers.Wav2Vec2Config(hidden_size=48, num_hidden_layers=2, num_attention_heads=4, intermediate_size=96, conv_dim=[32] * 7,
                                          num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4, mask_time_prob=0)
     return transformers.Wav2Vec2Model(config), {"input_values": torch.randn(2, 8000)}
 
 
 def whisper():
+    import transformers
     config = transformers.WhisperConfig(vocab_size=200, d_model=64, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
                                         decoder_attention_heads=4, encoder_ffn_dim=128, decoder_ffn_dim=128, num_mel_bins=20,
                                         max_source_positions=50, max_target_positions=40, pad_token_id=0, bos_token_id=1, eos_token_id=2,
@@ -73,6 +77,7 @@ def whisper():
 
 
 def clip():
+    import transformers
     part = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4}
     config = transformers.CLIPConfig(text_config={**part, "vocab_size": 200, "eos_token_id": 199, "max_position_embeddings": 24},
                                      vision_config={**part, "image_size": 32, "patch_size": 8}, projection_dim=32)
@@ -80,6 +85,7 @@ def clip():
 
 
 def segformer():
+    import transformers
     config = transformers.SegformerConfig(hidden_sizes=[16, 24, 32, 48], decoder_hidden_size=32, depths=[1, 1, 1, 1])
     return transformers.SegformerForSemanticSegmentation(config), {"pixel_values": picture()[0], "labels": torch.zeros(2, 64, 64).long()}
 

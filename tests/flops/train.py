@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""train.py MODEL VARIANT --seconds N: trains a model of models.py on the CPU with a fixed seed.
-train.py MODEL VARIANT --count: the same for two steps, with PyTorch's counter of operations. Prints its figure for one
-step of all ranks, and the true one, which differs where the counter is known to be wrong (TRUTH)."""
+"""train.py --seconds N MODEL:VARIANT: trains a model of models.py on the CPU with a fixed seed.
+train.py --count MODEL:VARIANT...: the same for two steps of each, with PyTorch's counter of operations. Prints its figure
+for one step of all ranks, and the true one, which differs where the counter is known to be wrong (TRUTH)."""
 import argparse
 import math
 import os
@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+import traceback
 
 import torch
 from torch import distributed, nn
@@ -36,13 +37,13 @@ def of_recurrent_layer(x, weight_input, weight_state, *_, **__):
     return 2 * x[0] * x[1] * (math.prod(weight_input) + math.prod(weight_state))
 
 
-def of_sparse_product(_, sparse, dense, *__, **___):
-    """Called with tensors (get_raw)."""
-    return 2 * sparse._nnz() * dense.shape[1]
+def of_products_of_groups(a, b, *_, **__):
+    """Each row of the first operand is in one group. The counter does not know the operator."""
+    return 2 * math.prod(a) * b[-1]
 
 
-of_sparse_product._get_raw = True
 TRUTH = {
+    aten._grouped_mm: of_products_of_groups,
     aten.convolution_backward: of_convolution_gradients,
     aten.mkldnn_rnn_layer: of_recurrent_layer,
     aten.mkldnn_rnn_layer_backward: lambda *args, **kw: 2 * of_recurrent_layer(*args, **kw),
@@ -132,38 +133,52 @@ class Training:
             self.step()
 
 
-def run_ranks():
+def run_ranks(name):
+    """Runs this program as all ranks of a model."""
     with socket.create_server(("127.0.0.1", 0)) as s:
         port = str(s.getsockname()[1])
     where = {"WORLD_SIZE": str(RANKS), "LOCAL_WORLD_SIZE": str(RANKS), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    children = [subprocess.Popen([sys.executable, *sys.argv], env=os.environ | where | {"RANK": str(i), "LOCAL_RANK": str(i)})
-                for i in range(RANKS)]
-    return max(child.wait() for child in children)
+    argv = [sys.executable, *[arg for arg in sys.argv if ":" not in arg], name]
+    children = [subprocess.Popen(argv, env=os.environ | where | {"RANK": str(i), "LOCAL_RANK": str(i)}) for i in range(RANKS)]
+    if any([child.wait() for child in children]):
+        raise RuntimeError("a rank failed")
+
+
+def run(name, seconds):
+    """Trains for that time; counts if it is 0."""
+    model, variant = name.split(":")
+    ranks = RANKS if variant in ("DDP", "FSDP", "FSDP2") else 1
+    if ranks > 1 and "RANK" not in os.environ:
+        run_ranks(name)
+        return
+    if ranks > 1:
+        distributed.init_process_group("gloo")
+    training = Training(model, variant, count=not seconds)
+    if seconds:
+        training.run(seconds)
+    else:
+        counted, true = ranks * training.count(None), ranks * training.count(TRUTH)
+        if os.environ.get("RANK", "0") == "0":
+            print("operations", name, counted, true, flush=True)
+    if ranks > 1:
+        distributed.destroy_process_group()
 
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("model", choices=models.MODELS)
-    parser.add_argument("variant")
-    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("rows", nargs="+")
+    parser.add_argument("--seconds", type=float)
     parser.add_argument("--count", action="store_true")
     args = parser.parse_args()
-    ranks = RANKS if args.variant in ("DDP", "FSDP", "FSDP2") else 1
-    if ranks > 1 and "RANK" not in os.environ:
-        return run_ranks()
-    if ranks > 1:
-        distributed.init_process_group("gloo")
-    training = Training(args.model, args.variant, args.count)
-    if args.count:
-        counted, true = ranks * training.count(None), ranks * training.count(TRUTH)
-        if os.environ.get("RANK", "0") == "0":
-            print("operations", counted, true)
-    else:
-        training.run(args.seconds)
-    if ranks > 1:
-        distributed.destroy_process_group()
-    return 0
+    if not args.count:
+        run(args.rows[0], args.seconds)
+        return
+    for row in args.rows:
+        try:
+            run(row, 0)
+        except Exception:  # the other rows are counted
+            traceback.print_exc()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
