@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""flops.py [--only ROW]... [--short] [--write FILE] [--keep FOLDER]
+"""flops.py [--only ROW]... [--write FILE] [--keep FOLDER]
 
 The truth table of operations: public models that train on the CPU, the floating-point operations of a step that gp-bpf
 measures, and those that PyTorch's FlopCounterMode counts in a second run with the same seed. Prints a table (Markdown).
@@ -8,7 +8,6 @@ Needs root, a built gp-bpf (GP_BPF) and "tests/tools/framework.sh models"; each 
 is wrong.
 
 --only ROW   only this row (repeatable), such as "gpt2" or "gpt2 bf16"
---short      three rows
 --write FILE replaces the part of a document between <!-- flops --> and <!-- /flops -->
 --keep FOLDER keeps tapes there
 """
@@ -42,23 +41,26 @@ class Row:
         self.name = model if variant == "eager" else f"{model} {variant}"
 
 
-COMPILED, FUNCTION = "torch_compile", "custom_python"
+EXACT = {
+    "eager": ["resnet50", "resnext50", "mobilenet_v3", "efficientnet_b0", "shufflenet_v2", "vit_b_16", "swin_t", "maxvit", "deeplabv3",
+              "r3d_18", "convnext", "mixer", "gpt2", "llama", "gemma2", "bert", "deberta", "bloom", "t5", "mixtral", "qwen3_moe",
+              "deepseek_v3", "mamba", "whisper", "wav2vec2", "clip", "segformer", "UNet2D", "UNet2DCondition", "AutoencoderKL", "DiT",
+              "GCN", "GAT", "GraphSAGE", "LSTM", "LSTM, two directions", "GRU", "nn.Transformer", "autoencoder", "DCGAN", "WGAN-GP",
+              "NeRF", "PINN", "DLRM"],
+    "bf16": ["resnet50", "vit_b_16", "gpt2", "llama", "UNet2D", "autoencoder"],
+    "checkpoint": ["gpt2", "llama", "UNet2D", "deit_tiny"],
+    "script": ["resnet50", "NeRF"],
+    "channels_last": ["resnet50"],
+    "accumulation": ["llama"],
+    "DDP": ["gpt2", "resnet50"],
+    "FSDP": ["gpt2"],
+}
 ROWS = [
-    *[Row(model) for model in (
-        "resnet50", "resnext50", "vgg11", "densenet121", "mobilenet_v3", "efficientnet_b0", "shufflenet_v2", "vit_b_16", "swin_t", "maxvit",
-        "fcn_resnet50", "deeplabv3", "r3d_18", "convnext", "mixer", "deit_tiny", "gpt2", "llama", "gemma2", "bert", "deberta", "bloom",
-        "t5", "mixtral", "qwen3_moe", "deepseek_v3", "mamba", "whisper", "wav2vec2", "clip", "segformer", "UNet2D", "UNet2DCondition", "AutoencoderKL", "DiT", "GCN", "GAT",
-        "GraphSAGE", "LSTM", "LSTM, two directions", "GRU", "nn.Transformer", "autoencoder", "DCGAN", "WGAN-GP", "NeRF", "PINN", "DLRM")],
+    *[Row(model, variant) for variant, names in EXACT.items() for model in names],
+    Row("gpt2", "FSDP2", "custom_python"),
     Row("GCN, sparse matrix", bound="sparse_addmm_csr"),
-    *[Row(model, "bf16") for model in ("resnet50", "vit_b_16", "gpt2", "llama", "UNet2D", "autoencoder")],
-    *[Row(model, "checkpoint") for model in ("gpt2", "llama", "UNet2D", "deit_tiny")],
-    *[Row(model, "script") for model in ("resnet50", "NeRF")],
-    Row("resnet50", "channels_last"), Row("llama", "accumulation"),
-    *[Row(model, "DDP") for model in ("gpt2", "resnet50")],
-    Row("gpt2", "FSDP"), Row("gpt2", "FSDP2", FUNCTION),
-    *[Row(model, "compile", COMPILED) for model in ("gpt2", "resnet50", "NeRF")],
+    *[Row(model, "compile", "torch_compile") for model in ("gpt2", "resnet50", "NeRF")],
 ]
-SHORT = ("resnext50", "gpt2", "mixtral")
 
 
 class Result:
@@ -152,6 +154,8 @@ HEAD = ("model", "variant", "gp-bpf", "source", "FlopCounterMode", "true, if oth
 
 
 def cells_of(r):
+    if r.failed:
+        return [r.row.model, r.row.variant, *["-"] * 5, r.text()]
     source = f"{r.source or 'none'}{f': {r.uncounted}' if r.uncounted else ''}"
     difference = f"{100 * (r.figure - r.true) / r.true:+.1f} %" if r.figure and r.figure != r.true else "0" if r.figure else "-"
     return [r.row.model, r.row.variant, f"{r.figure:,}" if r.figure else "-", source, f"{r.counted:,}",
@@ -190,17 +194,15 @@ def write_part(path, text):
 
 
 def wanted(options):
-    only = SHORT if options.short else options.only
-    for name in only or []:
+    for name in options.only or []:
         if name not in [r.name for r in ROWS]:
             raise SystemExit(f"no row {name}; rows: " + "; ".join(r.name for r in ROWS))
-    return [r for r in ROWS if not only or r.name in only]
+    return [r for r in ROWS if not options.only or r.name in options.only]
 
 
 def options_of(argv):
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--only", action="append")
-    parser.add_argument("--short", action="store_true")
     parser.add_argument("--write")
     parser.add_argument("--keep")
     return parser.parse_args(argv)

@@ -63,7 +63,7 @@ def experts(kind, **kw):
 def sound():
     import transformers
     config = transformers.Wav2Vec2Config(hidden_size=48, num_hidden_layers=2, num_attention_heads=4, intermediate_size=96, conv_dim=[32] * 7,
-                                         num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4, mask_time_prob=0)
+                                         num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4, mask_time_prob=0, layerdrop=0)
     return transformers.Wav2Vec2Model(config), {"input_values": torch.randn(2, 8000)}
 
 
@@ -181,7 +181,7 @@ class Adversaries(nn.Module):
     def forward(self, real, noise):
         made = self.maker(noise)
         if self.gradient_penalty:
-            mixed = ((real + made.detach()) / 2).requires_grad_()
+            mixed = ((real + made.detach()) / 2).requires_grad_().clone()  # the counter needs one that is not a leaf
             slope, = torch.autograd.grad(self.critic(mixed).sum(), mixed, create_graph=True)
             return self.critic(made.detach()).mean() - self.critic(real).mean() + (slope.norm(2, (1, 2, 3)) - 1).square().mean()
         return (F.softplus(self.critic(made.detach())) + F.softplus(-self.critic(real))).mean() + F.softplus(-self.critic(made)).mean()
@@ -211,7 +211,7 @@ class Physics(nn.Module):
         self.layers = nn.Sequential(nn.Linear(2, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 1))
 
     def forward(self, x):
-        x = x.detach().requires_grad_()
+        x = x.detach().requires_grad_().clone()  # the counter needs one that is not a leaf
         first, = torch.autograd.grad(self.layers(x).sum(), x, create_graph=True)
         second, = torch.autograd.grad(first[:, 1].sum(), x, create_graph=True)
         return first[:, 0] - second[:, 1]
@@ -235,15 +235,12 @@ class Clicks(nn.Module):
 MODELS = {
     "resnet50": vision("resnet50"),
     "resnext50": vision("resnext50_32x4d"),
-    "vgg11": vision("vgg11", 32),
-    "densenet121": vision("densenet121", 32),
     "mobilenet_v3": vision("mobilenet_v3_small"),
     "efficientnet_b0": vision("efficientnet_b0"),
     "shufflenet_v2": vision("shufflenet_v2_x1_0"),
     "vit_b_16": vision("vit_b_16", 32, image_size=32),
     "swin_t": vision("swin_t"),
     "maxvit": timm("maxvit_rmlp_pico_rw_256", 64, img_size=64),
-    "fcn_resnet50": vision("fcn_resnet50", 32, weights_backbone=None),
     "deeplabv3": vision("deeplabv3_mobilenet_v3_large", weights_backbone=None),
     "r3d_18": video,
     "convnext": timm("convnext_atto"),

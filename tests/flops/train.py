@@ -33,7 +33,8 @@ def of_convolution_gradients(out, x, weight, _bias, _stride, _padding, _dilation
 
 
 def of_recurrent_layer(x, weight_input, weight_state, *_, **__):
-    """A product with each of two matrices at each time. The counter does not know the operator."""
+    """A product with each of two matrices at each time; twice as many for the gradients, which also are those of the first
+    input and state. The counter does not know the operator."""
     return 2 * x[0] * x[1] * (math.prod(weight_input) + math.prod(weight_state))
 
 
@@ -42,7 +43,14 @@ def of_products_of_groups(a, b, *_, **__):
     return 2 * math.prod(a) * b[-1]
 
 
+def of_product(a, b, **_):
+    """The counter takes a sparse matrix for a dense one."""
+    return 2 * b.shape[1] * (a.numel() if a.layout == torch.strided else a._nnz())
+
+
+of_product._get_raw = True  # it gets tensors, not sizes
 TRUTH = {
+    aten.mm: of_product,
     aten._grouped_mm: of_products_of_groups,
     aten.convolution_backward: of_convolution_gradients,
     aten.mkldnn_rnn_layer: of_recurrent_layer,
@@ -85,8 +93,10 @@ def old_sharded(model):
 def prepared(model, inputs, variant, count):
     """The model as a variant trains it."""
     model.train()
+    if count and variant in ("compile", "script"):  # the counter does not see into them
+        return model
     if variant == "compile":
-        return model if count else torch.compile(model)
+        return torch.compile(model)
     if variant == "script":
         return torch.jit.trace(model, inputs, check_trace=False)
     if variant == "channels_last":

@@ -3,7 +3,8 @@
 # framework.sh [--find] NAME: prints the path of a Python that has this framework, in the versions pinned here:
 # a venv in the user's cache, made and filled on the first call (large; progress on stderr).
 #   --find  install nothing; fail if it is not there
-#   NAME    jax, jax_old, tensorflow, tensorflow_old, torch_xla; models: public models for the torch of torch.sh; google: the types of Cloud Monitoring, and Google's client;
+#   NAME    jax, jax_old, tensorflow, tensorflow_old, torch_xla; models: public models, beside the torch of torch.sh;
+#             google: the types of Cloud Monitoring, and Google's client;
 #             otlp: the types of OpenTelemetry; tensorboard: its reader of event files; perfetto: the types of its traces, and its page
 set -eu
 
@@ -28,7 +29,8 @@ tensorflow) packages=(tensorflow-cpu==2.21.0 keras==3.15.1) modules=tensorflow,k
 tensorflow_old) packages=(tensorflow-cpu==2.15.1) modules=tensorflow,keras pythons=(3.11 3.10) ;;
 torch_xla) packages=(torch_xla==2.9.0 torch==2.9.0 numpy==2.4.6) modules=torch,torch_xla ;;
 models)
-	packages=(torchvision==0.29.2 timm==1.0.31 diffusers==0.42.1 torch_geometric==2.8.1) modules=torch,torchvision,timm,diffusers,torch_geometric,transformers
+	packages=(torchvision==0.29.2 timm==1.0.31 diffusers==0.42.1 torch_geometric==2.8.1)
+	modules=torch,torchvision,timm,diffusers,torch_geometric,transformers
 	torch=$("${0%/*}/torch.sh" ${find:+--find} --all)
 	;;
 google) packages=(google-cloud-monitoring==2.32.0 protobuf==7.36.2 grpcio==1.85.1) modules=google.cloud.monitoring_v3,grpc ;;
@@ -51,7 +53,7 @@ fi
 # A venv that uses the packages of torch.sh. Sets torch_version, which pip must keep.
 borrow_torch() {
 	"$torch" -m venv --clear "$venv" >&2
-	"$torch" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch.pth"
+	"$torch" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$(echo "$venv"/lib/python3*/site-packages)/torch.pth"
 	torch_version=$("$torch" -c 'import importlib.metadata; print(importlib.metadata.version("torch"))')
 }
 
