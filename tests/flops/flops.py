@@ -20,12 +20,11 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parents[1]
 GP_BPF = os.environ.get("GP_BPF", str(TOP / "build/plain/gp-bpf"))
-TRAIN_S, TRAIN_COMPILED_S, LONGEST_S = 10, 40, 240
+TRAIN_S, TRAIN_COMPILED_S = 10, 40
 
 
 class Failed(Exception):
@@ -83,66 +82,71 @@ class Result:
         return self.text() in ("exact", "bound named right")
 
 
-class Program:
-    """A program that runs in the background; its outputs go to files."""
+class Trainer:
+    """train.py: one program that starts the processes of all rows, as its imports take long."""
 
-    def __init__(self, argv, folder, what):
-        self.folder, self.what = folder, what
-        with open(folder / f"{what}.out", "w", encoding="utf-8") as out, open(folder / f"{what}.err", "w", encoding="utf-8") as err:
-            self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+    def __init__(self, python, folder):
+        self.errors = folder / "train.err"
+        with open(self.errors, "w", encoding="utf-8") as err:
+            self.process = subprocess.Popen([python, "-u", HERE / "train.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err, text=True)
+        self.answer("ready")
 
-    def text(self, stream):
-        return (self.folder / f"{self.what}.{stream}").read_text(encoding="utf-8")
+    def ask(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
 
-    def output(self):
-        """Waits for its end; returns its standard output."""
-        try:
-            status = self.process.wait(LONGEST_S)
-        except subprocess.TimeoutExpired as e:
-            raise Failed(f"{self.what}: not done in {LONGEST_S} s") from e
-        if status:
-            raise Failed(f"{self.what}: status {status}: {self.text('err').strip()[-200:].splitlines()[-1:]}")
-        return self.text("out")
+    def answer(self, word):
+        """Waits for a line that begins with this word; returns its numbers."""
+        for line in self.process.stdout:
+            if line.split()[:1] == [word]:
+                return [int(n) for n in line.split()[1:]]
+            if line.startswith("status"):
+                break
+        raise Failed("the model: " + "".join(self.errors.read_text(encoding="utf-8").strip().splitlines()[-1:])[:200])
 
-    def count_of(self, row):
-        """Waits for the counts of a row: FlopCounterMode's, and the true one."""
-        end = time.monotonic() + LONGEST_S
-        while True:
-            ended = self.process.poll() is not None
-            found = re.search(rf"^operations {re.escape(row.id)} (\d+) (\d+)$", self.text("out"), re.M)
-            if found:
-                return int(found[1]), int(found[2])
-            if ended or time.monotonic() > end:
-                raise Failed("count: no figure")
-            time.sleep(0.1)
+    def count(self, row):
+        """FlopCounterMode's count, and the true one."""
+        self.ask(f"{row.id} 0")
+        counts = self.answer("operations")
+        self.answer("status")
+        return counts
+
+    def train(self, row, tape):
+        """Trains under gp-bpf."""
+        self.ask(f"{row.id} {TRAIN_COMPILED_S if row.variant == 'compile' else TRAIN_S}")
+        pids = self.answer("pids")
+        read, write = os.pipe()
+        argv = [GP_BPF, "record", "--quiet", "-o", tape, "--ready-fd", str(write), *[x for p in pids for x in ("--pid", str(p))]]
+        with subprocess.Popen(argv, stdin=subprocess.DEVNULL, pass_fds=[write]) as watch:
+            os.close(write)
+            with os.fdopen(read) as ready:
+                ready.read(1)
+            self.ask("begin")
+            status = self.answer("status")
+        if watch.returncode or status != [0]:
+            raise Failed(f"status {watch.returncode} of gp-bpf, {status[0]} of the model")
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait()
+        self.process.stdin.close()
+        self.process.terminate()
+        self.process.wait()
 
 
-def run_row(row, python, folder, result):
-    train, tape = [python, HERE / "train.py"], folder / "tape"
-    seconds = TRAIN_COMPILED_S if row.variant == "compile" else TRAIN_S
-    with Program([GP_BPF, "record", "--quiet", "-o", tape, "--", *train, "--seconds", str(seconds), row.id], folder, "record") as program:
-        program.output()
-    with Program([GP_BPF, "replay", "--json", tape], folder, "replay") as program:
-        report = json.loads(program.output())
+def run_row(row, trainer, tape, result):
+    result.counted, result.true = trainer.count(row)
+    trainer.train(row, tape)
+    report = json.loads(subprocess.run([GP_BPF, "replay", "--json", tape], stdout=subprocess.PIPE, check=True).stdout)
     program = report["jobs"][0]["program"] if report["jobs"] else {}
     result.figure, result.source, result.uncounted = (program.get(f"flops_{key}") for key in ("per_step", "source", "uncounted"))
 
 
-def tried(row, python, folder, counting):
-    """counting: the program that counts all rows in their order."""
+def tried(row, trainer, tape):
     result = Result(row)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        run_row(row, python, folder, result)
-        result.counted, result.true = counting.count_of(row)
+        run_row(row, trainer, tape, result)
     except (Failed, subprocess.SubprocessError, OSError, ValueError) as e:
         result.failed = str(e)
     return result
@@ -220,10 +224,9 @@ def main(argv):
     with tempfile.TemporaryDirectory(prefix="flops") as own:
         top = pathlib.Path(options.keep or own)
         top.mkdir(exist_ok=True)
-        with Program([python, HERE / "train.py", "--count", *[r.id for r in rows]], top, "count") as counting:
+        with Trainer(python, top) as trainer:
             for number, row in enumerate(rows):
-                folder = top / f"{number}-{re.sub(r'[^a-z0-9]+', '-', row.name.lower())}"
-                results.append(tried(row, python, folder, counting))
+                results.append(tried(row, trainer, top / f"{number}-{re.sub(r'[^a-z0-9]+', '-', row.name.lower())}.tape"))
                 table.append(line_of(cells_of(results[-1])))
                 print(table[-1], flush=True)
     lines = sums_of(results)

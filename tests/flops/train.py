@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""train.py --seconds N MODEL:VARIANT: trains a model of models.py on the CPU with a fixed seed.
-train.py --count MODEL:VARIANT...: the same for two steps of each, with PyTorch's counter of operations. Prints its figure
-for one step of all ranks, and the true one, which differs where the counter is known to be wrong (TRUTH)."""
-import argparse
+"""train.py: trains models of models.py on the CPU with a fixed seed. Imports all packages, and then reads lines of its
+standard input:
+
+MODEL:VARIANT SECONDS  starts the processes (ranks) that train it, and prints "pids N..."
+                       the next line begins the training; at its end it prints "status N"
+MODEL:VARIANT 0        counts two steps with PyTorch's counter of operations instead, and prints "operations N M" before
+                       that: its figure for one step of all ranks, and the true one, which differs where the counter is
+                       known to be wrong (TRUTH)
+"""
+import importlib
 import math
 import os
 import socket
-import subprocess
 import sys
 import time
 import traceback
@@ -143,24 +148,7 @@ class Training:
             self.step()
 
 
-def run_ranks(name):
-    """Runs this program as all ranks of a model."""
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        port = str(s.getsockname()[1])
-    where = {"WORLD_SIZE": str(RANKS), "LOCAL_WORLD_SIZE": str(RANKS), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    argv = [sys.executable, *[arg for arg in sys.argv if ":" not in arg], name]
-    children = [subprocess.Popen(argv, env=os.environ | where | {"RANK": str(i), "LOCAL_RANK": str(i)}) for i in range(RANKS)]
-    if any([child.wait() for child in children]):
-        raise RuntimeError("a rank failed")
-
-
-def run(name, seconds):
-    """Trains for that time; counts if it is 0."""
-    model, variant = name.split(":")
-    ranks = RANKS if variant in ("DDP", "FSDP", "FSDP2") else 1
-    if ranks > 1 and "RANK" not in os.environ:
-        run_ranks(name)
-        return
+def train(model, variant, seconds, ranks):
     if ranks > 1:
         distributed.init_process_group("gloo")
     training = Training(model, variant, count=not seconds)
@@ -169,25 +157,63 @@ def run(name, seconds):
     else:
         counted, true = ranks * training.count(None), ranks * training.count(TRUTH)
         if os.environ.get("RANK", "0") == "0":
-            print("operations", name, counted, true, flush=True)
+            print("operations", counted, true, flush=True)
     if ranks > 1:
         distributed.destroy_process_group()
 
 
+# ---- processes -----------------------------------------------------------------------------------------
+
+
+def rank_environment(ranks):
+    if ranks == 1:
+        return [{}]
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        port = str(s.getsockname()[1])
+    return [{"WORLD_SIZE": str(ranks), "LOCAL_WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port,
+             "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(ranks)]
+
+
+def start(environment, pipe, work):
+    """Forks a process that does work once the pipe is closed. Returns its process ID."""
+    pid = os.fork()
+    if pid:
+        return pid
+    status = 1
+    try:
+        os.environ.update(environment)
+        os.close(pipe[1])
+        os.read(pipe[0], 1)
+        work()
+        status = 0
+    except Exception:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def run(name, seconds):
+    model, variant = name.split(":")
+    ranks = RANKS if variant in ("DDP", "FSDP", "FSDP2") else 1
+    pipe = os.pipe()
+    pids = [start(environment, pipe, lambda: train(model, variant, seconds, ranks)) for environment in rank_environment(ranks)]
+    print("pids", *pids, flush=True)
+    if seconds:
+        sys.stdin.readline()
+    os.close(pipe[1])
+    os.close(pipe[0])
+    print("status", int(any([os.waitpid(pid, 0)[1] for pid in pids])), flush=True)
+
+
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("rows", nargs="+")
-    parser.add_argument("--seconds", type=float)
-    parser.add_argument("--count", action="store_true")
-    args = parser.parse_args()
-    if not args.count:
-        run(args.rows[0], args.seconds)
-        return
-    for row in args.rows:
-        try:
-            run(row, 0)
-        except Exception:  # the other rows are counted
-            traceback.print_exc()
+    for package in ("transformers", "torchvision", "timm", "diffusers", "torch_geometric.nn"):
+        importlib.import_module(package)
+    print("ready", flush=True)
+    for line in iter(sys.stdin.readline, ""):
+        name, seconds = line.rstrip("\n").rsplit(" ", 1)
+        run(name, float(seconds))
 
 
 if __name__ == "__main__":
