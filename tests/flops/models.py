@@ -233,14 +233,13 @@ class Clicks(nn.Module):
 
 
 MODELS = {
-    "resnet50": vision("resnet50"),
-    "resnext50": vision("resnext50_32x4d"),
+    "resnet50": vision("resnet50", 32),
+    "resnext50": vision("resnext50_32x4d", 32),
     "mobilenet_v3": vision("mobilenet_v3_small"),
-    "efficientnet_b0": vision("efficientnet_b0"),
+    "efficientnet_b0": vision("efficientnet_b0", 32),
     "shufflenet_v2": vision("shufflenet_v2_x1_0"),
     "vit_b_16": vision("vit_b_16", 32, image_size=32),
-    "swin_t": vision("swin_t"),
-    "maxvit": timm("maxvit_rmlp_pico_rw_256", 64, img_size=64),
+    "swin_t": vision("swin_t", 32),
     "deeplabv3": vision("deeplabv3_mobilenet_v3_large", weights_backbone=None),
     "r3d_18": video,
     "convnext": timm("convnext_atto"),
@@ -255,7 +254,6 @@ MODELS = {
     "t5": language("T5", "ForConditionalGeneration", vocab_size=200, d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4,
                    decoder_start_token_id=0),
     "mixtral": experts("Mixtral", num_local_experts=4),
-    "qwen3_moe": experts("Qwen3Moe", head_dim=16, num_experts=4, moe_intermediate_size=48),
     "deepseek_v3": language("DeepseekV3", num_key_value_heads=4, q_lora_rank=32, kv_lora_rank=16, qk_rope_head_dim=8, qk_nope_head_dim=16,
                             v_head_dim=16, n_routed_experts=4, num_experts_per_tok=2, n_group=2, topk_group=1, moe_intermediate_size=32,
                             first_k_dense_replace=1, **SMALL),

@@ -13,6 +13,7 @@ import importlib
 import math
 import os
 import socket
+import subprocess
 import sys
 import time
 import traceback
@@ -24,7 +25,7 @@ from torch.utils.flop_counter import FlopCounterMode
 import models
 
 RANKS = 2
-CHECK_STEPS = 5
+CHECK_STEPS, STEPS_MIN = 5, 25
 aten = torch.ops.aten
 
 
@@ -133,22 +134,22 @@ class Training:
         return counter.get_total_flops()
 
     def run(self, seconds):
-        """All ranks make the same number of steps."""
+        """Trains for that time, and some steps at least. All ranks make the same number of steps."""
         began = time.monotonic()
         for _ in range(CHECK_STEPS):
             self.step()
-        steps = torch.tensor(int(seconds * CHECK_STEPS / (time.monotonic() - began)))
+        steps = STEPS_MIN
         if distributed.is_initialized():
+            steps = torch.tensor(max(steps, int(seconds * CHECK_STEPS / (time.monotonic() - began))))
             distributed.broadcast(steps, 0)
-            for _ in range(steps):
-                self.step()
-            return
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+            seconds = 0
+        while steps > 0 or time.monotonic() < began + seconds:
             self.step()
+            steps -= 1
 
 
-def train(model, variant, seconds, ranks):
+def train(model, variant, seconds):
+    ranks = int(os.environ.get("WORLD_SIZE", 1))
     if ranks > 1:
         distributed.init_process_group("gloo")
     training = Training(model, variant, count=not seconds)
@@ -165,40 +166,39 @@ def train(model, variant, seconds, ranks):
 # ---- processes -----------------------------------------------------------------------------------------
 
 
-def rank_environment(ranks):
-    if ranks == 1:
-        return [{}]
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        port = str(s.getsockname()[1])
-    return [{"WORLD_SIZE": str(ranks), "LOCAL_WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port,
-             "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(ranks)]
-
-
-def start(environment, pipe, work):
-    """Forks a process that does work once the pipe is closed. Returns its process ID."""
+def forked(pipe, *work):
+    """Forks a process that trains once the pipe is closed. Returns its process ID."""
     pid = os.fork()
     if pid:
         return pid
     status = 1
     try:
-        os.environ.update(environment)
         os.close(pipe[1])
         os.read(pipe[0], 1)
-        work()
+        train(*work)
         status = 0
     except Exception:
         traceback.print_exc()
     finally:
         sys.stdout.flush()
-        sys.stderr.flush()
         os._exit(status)
 
 
-def run(name, seconds):
-    model, variant = name.split(":")
-    ranks = RANKS if variant in ("DDP", "FSDP", "FSDP2") else 1
+def rank_processes(pipe, *work):
+    """The same of several ranks, which are new programs, as gp-bpf reads which rank a process is from the environment that
+    it was started with."""
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        port = str(s.getsockname()[1])
+    where = {"WORLD_SIZE": str(RANKS), "LOCAL_WORLD_SIZE": str(RANKS), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    argv = [sys.executable, __file__, *map(str, work), str(pipe[0])]
+    return [subprocess.Popen(argv, env=os.environ | where | {"RANK": str(i), "LOCAL_RANK": str(i)}, pass_fds=[pipe[0]]).pid
+            for i in range(RANKS)]
+
+
+def run(model, variant, seconds):
     pipe = os.pipe()
-    pids = [start(environment, pipe, lambda: train(model, variant, seconds, ranks)) for environment in rank_environment(ranks)]
+    work = pipe, model, variant, seconds
+    pids = rank_processes(*work) if variant in ("DDP", "FSDP", "FSDP2") else [forked(*work)]
     print("pids", *pids, flush=True)
     if seconds:
         sys.stdin.readline()
@@ -208,12 +208,17 @@ def run(name, seconds):
 
 
 def main():
+    if len(sys.argv) > 1:
+        model, variant, seconds, fd = sys.argv[1:]
+        os.read(int(fd), 1)
+        train(model, variant, float(seconds))
+        return
     for package in ("transformers", "torchvision", "timm", "diffusers", "torch_geometric.nn"):
         importlib.import_module(package)
     print("ready", flush=True)
     for line in iter(sys.stdin.readline, ""):
         name, seconds = line.rstrip("\n").rsplit(" ", 1)
-        run(name, float(seconds))
+        run(*name.split(":"), float(seconds))
 
 
 if __name__ == "__main__":
