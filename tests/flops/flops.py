@@ -24,7 +24,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parents[1]
 GP_BPF = os.environ.get("GP_BPF", str(TOP / "build/plain/gp-bpf"))
-TRAIN_S, TRAIN_COMPILED_S = 10, 30
+TRAIN_S = 10
 
 
 class Failed(Exception):
@@ -113,7 +113,7 @@ class Trainer:
 
     def train(self, row, tape):
         """Trains under gp-bpf."""
-        self.ask(f"{row.id} {TRAIN_COMPILED_S if row.variant == 'compile' else TRAIN_S}")
+        self.ask(f"{row.id} {TRAIN_S}")
         pids = self.answer("pids")
         read, write = os.pipe()
         argv = [GP_BPF, "record", "--quiet", "-o", tape, "--ready-fd", str(write), *[x for p in pids for x in ("--pid", str(p))]]

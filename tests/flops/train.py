@@ -134,18 +134,18 @@ class Training:
         return counter.get_total_flops()
 
     def run(self, seconds):
-        """Trains for that time, and some steps at least. All ranks make the same number of steps."""
-        began = time.monotonic()
-        for _ in range(CHECK_STEPS):
+        """Trains for that time after the first steps, which may compile, and some steps at least. All ranks make the same
+        number of steps."""
+        began, steps, ends = math.inf, 0, torch.tensor(0)
+        while not ends:
             self.step()
-        steps = STEPS_MIN
-        if distributed.is_initialized():
-            steps = torch.tensor(max(steps, int(seconds * CHECK_STEPS / (time.monotonic() - began))))
-            distributed.broadcast(steps, 0)
-            seconds = 0
-        while steps > 0 or time.monotonic() < began + seconds:
-            self.step()
-            steps -= 1
+            steps += 1
+            if steps == CHECK_STEPS:
+                began = time.monotonic()
+            if steps % CHECK_STEPS == 0:
+                ends.fill_(steps >= STEPS_MIN and time.monotonic() >= began + seconds)
+                if distributed.is_initialized():
+                    distributed.broadcast(ends, 0)
 
 
 def train(model, variant, seconds):
