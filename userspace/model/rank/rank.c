@@ -248,7 +248,7 @@ static int rank_record(struct rank *r, const struct event *ev, const struct gp_p
 		rank_monitor_tick(r, now_ns);
 	}
 	if (kind == GP_KIND_counter && probe && !(probe->flags & GP_PROBE_COUNTED))
-		rank_unsent(r, probe, hits, now_ns);
+		rank_unsent(r, ev->rec->probe, probe, hits, now_ns);
 	if (kind == GP_KIND_gap)
 		rank_monitor_close(r);
 	if (kind == GP_KIND_monitor)

@@ -471,8 +471,8 @@ void rank_work_free(struct rank_work *w); /* NULL is allowed */
 void rank_work_archive(struct archive *a, struct rank *r);
 /* Takes an operator that was called. Returns 0 or -ENOMEM. */
 int rank_work_operation(struct rank *r, const struct event *ev);
-/* Notes that calls of operators were not sent. */
-void rank_work_unsent(struct rank *r);
+/* Notes that calls of an operator were not sent. probe: the hash of its row. */
+void rank_work_unsent(struct rank *r, uint32_t probe);
 /* Ends a measurement, as its probes were detached. Steps that were measured until then count. */
 void rank_work_stop(struct rank *r, uint64_t now_ns);
 /* Takes a finished step of the first loop. */
@@ -678,7 +678,8 @@ void rank_collective_archive(struct archive *a, struct rank_collectives *c);
 /* rank_unsent.c */
 /* Records that calls of this probe were counted by the kernel side instead of sent. Figures derived
  * from such calls are unknown for a while. */
-void rank_unsent(struct rank *r, const struct gp_probe *probe, uint64_t hits, uint64_t now_ns);
+void rank_unsent(struct rank *r, uint32_t hash, const struct gp_probe *probe, uint64_t hits,
+		 uint64_t now_ns);
 /* Records that the probe of collectives was removed. The number of entered collectives is unknown
  * from now on. */
 void rank_unsent_collectives(struct rank *r);

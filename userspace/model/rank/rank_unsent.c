@@ -23,12 +23,13 @@ static const struct {
 	 PHASE_TRANSFER},
 };
 
-void rank_unsent(struct rank *r, const struct gp_probe *probe, uint64_t hits, uint64_t now_ns)
+void rank_unsent(struct rank *r, uint32_t hash, const struct gp_probe *probe, uint64_t hits,
+		 uint64_t now_ns)
 {
 	if (probe->role == GP_ROLE_range_begin && !(probe->flags & GP_PROBE_ANON_RANGE))
 		r->ranges_unsent += hits;
 	if (probe->role == GP_ROLE_operation)
-		rank_work_unsent(r);
+		rank_work_unsent(r, hash);
 	if (probe->role == GP_ROLE_collective && !(probe->flags & GP_PROBE_PAIR))
 		rank_unsent_collectives(r);
 	for (uint32_t i = 0; i < RANK_UNSENT && probe->role < RANK_ROLES; i++) {

@@ -148,10 +148,17 @@ int rank_work_operation(struct rank *r, const struct event *ev)
 	return 0;
 }
 
-void rank_work_unsent(struct rank *r)
+void rank_work_unsent(struct rank *r, uint32_t probe)
 {
-	if (r->work)
-		r->work->spoiled = true;
+	const struct formula *f = model_probe_formula_find(r->member.env->probes, probe);
+	struct rank_work *w = r->work;
+
+	if (!w)
+		return;
+	if (!f || !f->bound)
+		w->spoiled = true;
+	else if (!w->uncounted) /* without these calls the figure is still a lower bound */
+		w->uncounted = probe;
 }
 
 void rank_work_stop(struct rank *r, uint64_t now_ns)
