@@ -76,7 +76,11 @@ static inline void word_budget(struct script *s, const struct move *m)
 	static const struct {
 		const char *word;
 		int probe;
-	} probes[] = {{"collective", P_COLLECTIVE}, {"sync", P_SYNC}, {"copy", P_COPY}};
+	} probes[] = {{"collective", P_COLLECTIVE},
+		      {"sync", P_SYNC},
+		      {"copy", P_COPY},
+		      {"product", P_PRODUCT},
+		      {"solve", P_SOLVE}};
 	static const char *const states[] = {
 #define X(id, name) [id] = #name,
 		GP_ATTACH_STATES(X)

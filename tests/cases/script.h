@@ -108,6 +108,7 @@ enum script_probe {
 	P_PRODUCT,
 	P_ATTENTION,
 	P_GRAD_MODE,
+	P_SOLVE,
 	P_COUNT
 };
 
@@ -167,6 +168,7 @@ static const struct {
 	[P_PRODUCT] = {"t.product", GP_ROLE_operation, 0},
 	[P_ATTENTION] = {"t.attention", GP_ROLE_operation, 0},
 	[P_GRAD_MODE] = {"t.grad_mode", GP_ROLE_operation, 0},
+	[P_SOLVE] = {"t.solve", GP_ROLE_operation, 0},
 };
 
 /* What the probe file of a runtime says of it. */
@@ -365,6 +367,8 @@ static inline void script_session(struct script *s)
 	snprintf(f->text, sizeof(f->text), "attention: 2 a0 a1 b1");
 	f = script_add(s, GP_KIND_formula, 0, 0, P_GRAD_MODE);
 	snprintf(f->text, sizeof(f->text), "grad_mode");
+	f = script_add(s, GP_KIND_formula, 0, 0, P_SOLVE);
+	snprintf(f->text, sizeof(f->text), ">= 0");
 	script_made(s);
 }
 
