@@ -91,7 +91,8 @@ class Trainer:
     def __init__(self, python, folder):
         self.errors = folder / "train.err"
         with open(self.errors, "w", encoding="utf-8") as err:
-            self.process = subprocess.Popen([python, "-u", HERE / "train.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err, text=True)
+            self.process = subprocess.Popen([python, "-u", HERE / "train.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err,
+                                            text=True)
         self.answer("ready")
 
     def ask(self, line):
