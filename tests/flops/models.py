@@ -63,7 +63,8 @@ def experts(kind, **kw):
 def sound():
     import transformers
     config = transformers.Wav2Vec2Config(hidden_size=48, num_hidden_layers=2, num_attention_heads=4, intermediate_size=96,
-                                         conv_dim=[32] * 7, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4, mask_time_prob=0, layerdrop=0)
+                                         conv_dim=[32] * 7, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4,
+                                         mask_time_prob=0, layerdrop=0)
     return transformers.Wav2Vec2Model(config), {"input_values": torch.randn(2, 8000)}
 
 
