@@ -85,6 +85,19 @@ need_examinations() { "$GP_BPF" check | grep -q 'tp_btf *yes' || cannot "the ker
 	sed -n '/<h2 id="h-why">/,/<\/section>/p' "$T/page" | grep -q '<strong>input-bound</strong>: [5-9][0-9] % of the time waits for data'
 }
 
+@test "a process that hung before gp-bpf came: where its main thread is" {
+	need_probes
+	need_examinations
+	python_debian
+	printf '%s\n' 'import threading' 'lock = threading.Lock()' 'def enter():' '    lock.acquire()' 'enter()' 'enter()' >"$T/hung.py"
+	start_job "$PY" "$T/hung.py"
+	sleep 1 # until it hangs
+	run -0 --separate-stderr "$GP_BPF" explain --pid "$JOB" --for 12s --json
+	kill "$JOB"
+	jq -e '.jobs == [] and (.untrained[0] | .lines[0].line == "hung.py:4 in enter()" and .lines[0].share > 0.9
+			and (.examined.waits | any(.wait == "lock" and .ns > 1e9)))' <<<"$output" || { echo "$output" >&2; return 1; }
+}
+
 @test "a process that does not train: that is said" {
 	need_probes
 	sleep 30 3>&- &

@@ -593,13 +593,13 @@ void model_stalled(const struct model *m, model_stalled_fn *fn, void *ctx)
 	}
 }
 
-void model_trainers(const struct model *m, model_trainer_fn *fn, void *ctx)
+void model_trainers(const struct model *m, bool all, model_trainer_fn *fn, void *ctx)
 {
 	struct rank *r;
 	uint32_t tid;
 
 	for (size_t at = 0; (r = table_next(m->live, &at, NULL));) {
-		tid = rank_trainer(r) ? rank_thread(r) : 0;
+		tid = all || rank_trainer(r) ? rank_thread(r) : 0;
 		if (tid)
 			fn(ctx, rank_member(r)->pid, tid);
 	}
@@ -659,7 +659,7 @@ void model_unexplained(const struct model *m, bool all, model_trainer_fn *fn, vo
 	for (size_t at = 0; (r = table_next(m->live, &at, NULL));) {
 		struct model_workers workers = {fn, ctx, 0};
 
-		tid = all && rank_trainer(r) ? rank_thread(r) : 0;
+		tid = all ? rank_thread(r) : 0;
 		if (tid || (!all && rank_unexplained(r, m->now_ns, &tid)))
 			fn(ctx, rank_member(r)->pid, tid);
 		if (all ? rank_starved(r, m->now_ns) : rank_workers_due(r, m->now_ns))

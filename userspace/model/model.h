@@ -70,11 +70,12 @@ void model_silent(const struct model *m, model_silent_fn *fn, void *ctx);
  * world_size: number of ranks of the job; 0: unknown. */
 typedef void model_stalled_fn(void *ctx, uint32_t pid, uint32_t world_size);
 void model_stalled(const struct model *m, model_stalled_fn *fn, void *ctx);
-/* Calls fn for each process that trains. Once a second the caller should pass the resource use and
- * waits of its threads to model_feed() as gp_usage and gp_pressure, and its traffic as gp_traffic.
- * tid: thread that trained last. */
+/* Calls fn for each process that trains; all: also for each that the user named, even if no
+ * training was seen in it, with its main thread. Once a second the caller should pass the resource
+ * use and waits of its threads to model_feed() as gp_usage and gp_pressure, and its traffic as
+ * gp_traffic. tid: thread that trained last. */
 typedef void model_trainer_fn(void *ctx, uint32_t pid, uint32_t tid);
-void model_trainers(const struct model *m, model_trainer_fn *fn, void *ctx);
+void model_trainers(const struct model *m, bool all, model_trainer_fn *fn, void *ctx);
 /* Calls fn for each process that trains and waits for input (input_wait.h), and after it for each
  * of its children that may be a worker of its data loader. Once a second the caller should pass
  * their resource use to model_feed() as gp_input. tid: thread that trained last; child: 0 for the

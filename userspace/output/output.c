@@ -329,7 +329,7 @@ void output_unexplained(const struct output *out, bool all, model_trainer_fn *fn
 
 void output_trainers(const struct output *out, model_trainer_fn *fn, void *ctx)
 {
-	model_trainers(out->model, fn, ctx);
+	model_trainers(out->model, out->explain, fn, ctx);
 }
 
 void output_starved(const struct output *out, model_starved_fn *fn, void *ctx)

@@ -166,35 +166,38 @@ static void explain_examinations(struct canvas *c, const struct snapshot *s,
 	}
 }
 
+static void explain_json_rank(struct buffer *out, const struct rank_view *r)
+{
+	json_open(out, NULL, '{');
+	json_uint(out, "pid", r->pid);
+	if (r->rank >= 0)
+		json_uint(out, "rank", (uint64_t)r->rank);
+	if (r->examination)
+		json_part_examination(out, "examined", r->examination);
+	json_open(out, "lines", '[');
+	for (int k = 0; k < LINES_TOP && *r->where[k].line; k++) {
+		json_open(out, NULL, '{');
+		json_string(out, "line", r->where[k].line);
+		json_real(out, "share", r->where[k].share);
+		json_close(out, '}');
+	}
+	json_close(out, ']');
+	if (*r->waits_at.line) {
+		json_string(out, "waits_at", r->waits_at.line);
+		json_real(out, "waits_at_share", r->waits_at.share);
+	}
+	if (r->worker_examination)
+		json_part_examination(out, "worker_examined", r->worker_examination);
+	json_close(out, '}');
+}
+
 static void explain_json_examinations(struct buffer *out, const struct snapshot *s,
 				      const struct rank_view *first)
 {
 	json_open(out, "ranks", '[');
 	for (uint32_t i = 0; i < s->nranks; i++) {
-		const struct rank_view *r = &s->ranks[i];
-
-		if (!explain_examined(first, r))
-			continue;
-		json_open(out, NULL, '{');
-		json_uint(out, "pid", r->pid);
-		if (r->rank >= 0)
-			json_uint(out, "rank", (uint64_t)r->rank);
-		json_part_examination(out, "examined", r->examination);
-		json_open(out, "lines", '[');
-		for (int k = 0; k < LINES_TOP && *r->where[k].line; k++) {
-			json_open(out, NULL, '{');
-			json_string(out, "line", r->where[k].line);
-			json_real(out, "share", r->where[k].share);
-			json_close(out, '}');
-		}
-		json_close(out, ']');
-		if (*r->waits_at.line) {
-			json_string(out, "waits_at", r->waits_at.line);
-			json_real(out, "waits_at_share", r->waits_at.share);
-		}
-		if (r->worker_examination)
-			json_part_examination(out, "worker_examined", r->worker_examination);
-		json_close(out, '}');
+		if (explain_examined(first, &s->ranks[i]))
+			explain_json_rank(out, &s->ranks[i]);
 	}
 	json_close(out, ']');
 }
@@ -277,6 +280,31 @@ static void explain_page_open(struct explain_page *p, struct buffer *out, int co
 	canvas_wrap(&p->canvas, REPORT_LABEL);
 }
 
+/* Returns true for a process that was looked at, but does not train as far as gp-bpf sees: gp-bpf
+ * may have come too late, as in a hang. */
+static bool explain_is_untrained(const struct rank_view *r)
+{
+	return !r->trainer && (r->examination || *r->where[0].line);
+}
+
+/* Writes where the main threads of such processes are. */
+static void explain_untrained(struct canvas *c, const struct snapshot *s)
+{
+	for (uint32_t i = 0; i < s->nranks; i++) {
+		const struct rank_view *r = &s->ranks[i];
+
+		if (!explain_is_untrained(r))
+			continue;
+		canvas_line(c, 0);
+		canvas_line(c, 0);
+		canvas_put(c, STYLE_BOLD, "pid %u  %s", r->pid, r->command);
+		if (r->examination)
+			explain_examination(c, "main thread", r->examination, r->rank,
+					    &r->waits_at);
+		explain_lines(c, r);
+	}
+}
+
 void explain_text(struct buffer *out, const struct snapshot *s, int cols, bool color)
 {
 	const char *why, *hint;
@@ -291,6 +319,7 @@ void explain_text(struct buffer *out, const struct snapshot *s, int cols, bool c
 		canvas_put(&p.canvas, STYLE_YELLOW, "no training loop was found: %s", why);
 		canvas_line(&p.canvas, 0);
 		canvas_put(&p.canvas, STYLE_PLAIN, "try: %s", hint);
+		explain_untrained(&p.canvas, s);
 	}
 	canvas_finish(&p.canvas, out, INT_MAX);
 }
@@ -343,7 +372,6 @@ static void explain_json_open(struct buffer *out)
 
 static void explain_json_close(struct buffer *out)
 {
-	json_close(out, ']');
 	json_close(out, '}');
 	buffer_add(out, "\n", 1);
 }
@@ -352,6 +380,12 @@ void explain_json(struct buffer *out, const struct snapshot *s)
 {
 	explain_json_open(out);
 	explain_each(s, explain_json_one, out);
+	json_close(out, ']');
+	json_open(out, "untrained", '[');
+	for (uint32_t i = 0; i < s->nranks; i++)
+		if (explain_is_untrained(&s->ranks[i]))
+			explain_json_rank(out, &s->ranks[i]);
+	json_close(out, ']');
 	explain_json_close(out);
 }
 
@@ -362,5 +396,6 @@ void explain_document_json(struct buffer *out, const struct report_document *d)
 	explain_of_document(&e, d);
 	explain_json_open(out);
 	explain_json_one(out, &e);
+	json_close(out, ']');
 	explain_json_close(out);
 }

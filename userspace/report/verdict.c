@@ -76,7 +76,7 @@ static const char *const next_of_cause[TIME_CAUSE_COUNT] = {
 };
 
 static const char *const next_of_hang[GP_WHY_COUNT] = {
-	[GP_WHY_collective] = "look at the rank that has not entered it",
+	[GP_WHY_collective] = "look at the rank that has not entered it (--name watches all)",
 	[GP_WHY_input] = "look at the loader's workers and at what they read",
 	[GP_WHY_device] = "look at the device: its driver's log, its health",
 	[GP_WHY_io] = "look at the file system that it reads or writes",

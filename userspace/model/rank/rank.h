@@ -322,7 +322,8 @@ int rank_worker_examined(struct rank *r, const struct event *ev);
 /* Handles a gp_instead record. other: the process that ran on the CPU instead of this one; NULL:
  * that process is not watched. */
 void rank_instead(struct rank *r, const struct event *ev, const struct rank *other);
-/* Returns the thread that trained last; 0: there is none. */
+/* Returns the thread that trained last, or the main thread of a process that the user named and
+ * that has not trained; 0: there is none. */
 uint32_t rank_thread(const struct rank *r);
 /* Returns the roles of the probes that find the rank's steps, a bit 1ull << enum gp_role for each.
  * Until it is known how the steps are found, returns all roles that may find steps. See

@@ -112,7 +112,7 @@ bool rank_trainer(const struct rank *r)
 
 uint32_t rank_thread(const struct rank *r)
 {
-	return r->hang.tid;
+	return rank_looked_at(r);
 }
 
 bool rank_shown(const struct rank *r)

@@ -75,7 +75,7 @@ int rank_line(struct rank *r, const struct event *ev)
 	const struct lines_last *last;
 	struct job_line mine = {.pid = r->member.pid, .rank = r->member.process.rank};
 
-	if (!ev->rec->tid || ev->rec->tid != r->hang.tid)
+	if (!ev->rec->tid || ev->rec->tid != rank_looked_at(r))
 		return 0;
 	if (!r->lines)
 		r->lines = rank_lines_new();
@@ -112,7 +112,7 @@ static bool rank_line_gap(const struct rank *r, uint64_t now_ns)
 
 bool rank_slow(const struct rank *r, uint64_t now_ns)
 {
-	if (r->lines && r->nloops && lines_count(r->lines->lines) < FIRST_SAMPLES)
+	if (r->lines && lines_count(r->lines->lines) < FIRST_SAMPLES)
 		return true;
 	if (rank_line_gap(r, now_ns))
 		return true;

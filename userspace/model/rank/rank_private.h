@@ -527,6 +527,12 @@ void rank_input_wait(struct rank *r, uint64_t from_ns, uint64_t to_ns);
 void rank_input_evidence(const struct rank *r, const struct change_view *v,
 			 const struct time_causes *causes, uint64_t now_ns, char *out, size_t len);
 
+/* As rank_thread(). */
+static inline uint32_t rank_looked_at(const struct rank *r)
+{
+	return r->trainer || !r->target ? r->hang.tid : r->member.pid;
+}
+
 /* ---- rank_badput.c ---- */
 struct rank_badput;
 /* Handles a span that the ledger settled or moved. */
