@@ -231,7 +231,7 @@ unit_files() { # "names" make-variables...
 		fi
 	done
 	# shellcheck disable=SC2016 # the inner shell expands
-	printf '%s\n' "${together[@]}" | xargs -r -P "$jobs" -n 1 bash -c 'unit_one "$0"' || rc=1
+	printf '%s\n' "${together[@]}" | xargs -r -P "$jobs" -n 1 bash -c 'unit_one "$0" || exit 1' || rc=1 # 255 would end xargs
 	for t in "${alone[@]}"; do
 		unit_one "$t" || rc=1
 	done

@@ -10,9 +10,9 @@
 
 #include "userspace/model/time/time_cause.h"
 
-/* bytes of the longest text, terminator included: a line for each cause, with its name and a number
- * of at most 20 digits, and the lines of Python of the four causes that have one */
-#define CAUSES_TEXT_MAX (TIME_CAUSE_COUNT * 48 + 4 * LINES_TEXT_MAX + 1)
+/* bytes of the longest text, terminator included: a line for each cause, with its name, a number of
+ * at most 20 digits, and a line of Python */
+#define CAUSES_TEXT_MAX (TIME_CAUSE_COUNT * (48 + LINES_TEXT_MAX) + 1)
 
 /* Writes the causes to out and returns out. l: NULL, or lost_ns is 0: not searched. */
 const char *causes_write(char out[CAUSES_TEXT_MAX], const struct time_causes *l);
