@@ -154,7 +154,8 @@ static void test_reported(void **state)
 	document_json(&json, d);
 	has(&json,
 	    "\"causes\":[{\"cause\":\"unknown\",\"ns\":200000,\"share\":0.2,"
-	    "\"line\":\"a b.py:7 in wait()\"},{\"cause\":\"disk\",\"ns\":50000,\"share\":0.05},"
+	    "\"line\":\"a b.py:7 in wait()\"},{\"cause\":\"disk\",\"ns\":50000,\"share\":0.05,"
+	    "\"line\":\"a b.py:7 in wait()\"},"
 	    "{\"cause\":\"own_code\",\"ns\":750000,\"share\":0.75,"
 	    "\"line\":\"train.py:31 in step()\"}]");
 	v = &d->verdicts.of[0];
