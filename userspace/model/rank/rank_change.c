@@ -136,6 +136,7 @@ static void change_causes(const struct rank *r, struct rank_slow *slow, const st
 {
 	const struct examination *examined;
 	struct resource_sums since = {0};
+	uint64_t grown_ns;
 
 	if (r->resource)
 		resource_between(r->resource, v->onset_ns, v->end_ns ? v->end_ns : now_ns, &since);
@@ -149,11 +150,11 @@ static void change_causes(const struct rank *r, struct rank_slow *slow, const st
 		examination_refine(examined, &slow->causes, &slow->usual, v->before_ns, &since,
 				   v->after_ns);
 	rank_device_causes(r, slow, v, now_ns);
-	rank_line_causes(r, slow, v, now_ns);
+	grown_ns = rank_line_causes(r, slow, v, now_ns);
 	time_cause_add_kernel(&slow->causes, &slow->usual, v->before_ns, &since, v->after_ns);
 	if (examined)
 		examination_add_waits(examined, &slow->causes, &slow->usual, v->before_ns, &since,
-				      v->after_ns);
+				      v->after_ns, grown_ns);
 	rank_figures_causes(r, slow, v, now_ns);
 }
 

@@ -155,8 +155,8 @@ static uint64_t rank_line_waits(const struct change_view *v)
 	return ns;
 }
 
-void rank_line_causes(const struct rank *r, struct rank_slow *slow, const struct change_view *v,
-		      uint64_t now_ns)
+uint64_t rank_line_causes(const struct rank *r, struct rank_slow *slow, const struct change_view *v,
+			  uint64_t now_ns)
 {
 	uint64_t waits_ns = rank_line_waits(v), room_ns, end_ns = v->end_ns ? v->end_ns : now_ns;
 	struct lines_top most;
@@ -164,7 +164,7 @@ void rank_line_causes(const struct rank *r, struct rank_slow *slow, const struct
 	struct lines_sums since;
 
 	if (!r->lines || !slow->causes.lost_ns)
-		return;
+		return 0;
 	lines_between(r->lines->lines, v->onset_ns, end_ns, true, &since);
 	lines_slower(r->lines->lines, &slow->usual_lines, v->before_ns, &since, v->after_ns,
 		     &grown);
@@ -188,6 +188,7 @@ void rank_line_causes(const struct rank *r, struct rank_slow *slow, const struct
 					  slow->causes.ns[TIME_CAUSE_disk])
 		lines_most(r->lines->lines, LINES_WAITS, v->onset_ns, end_ns, &most);
 	snprintf(slow->causes.waits_line, sizeof(slow->causes.waits_line), "%s", most.line);
+	return grown.waits_ns;
 }
 
 /* ---- time outside of steps ------------------------------------------------------------------- */

@@ -568,9 +568,11 @@ void rank_long_free(struct rank_long *l); /* NULL is allowed */
 void rank_line_step(struct rank *r, const struct fact_step *fs);
 /* Sums the samples of Python lines in the minute before a slowdown. */
 void rank_line_usual(const struct rank *r, uint64_t onset_ns, struct lines_sums *ret);
-/* Adds to the causes of a slowdown the part that Python lines explain. */
-void rank_line_causes(const struct rank *r, struct rank_slow *slow, const struct change_view *v,
-		      uint64_t now_ns);
+/* Adds to the causes of a slowdown the part that Python lines explain. Returns by how much the
+ * waits in each step have grown for certain (ns), other than for input and the interpreter's lock.
+ */
+uint64_t rank_line_causes(const struct rank *r, struct rank_slow *slow, const struct change_view *v,
+			  uint64_t now_ns);
 /* Sets the fields of *ret that come from samples of the Python stack: else_share to saved_at. */
 void rank_line_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret);
 /* The same as lines_tag() and lines_tagged(). */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "userspace/model/time/examination.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -152,7 +153,7 @@ void examination_refine(const struct examination *e, struct time_causes *l,
 
 void examination_add_waits(const struct examination *e, struct time_causes *l,
 			   const struct resource_sums *before, uint64_t before_ns,
-			   const struct resource_sums *after, uint64_t after_ns)
+			   const struct resource_sums *after, uint64_t after_ns, uint64_t grown_ns)
 {
 	const struct {
 		enum time_cause cause;
@@ -162,17 +163,22 @@ void examination_add_waits(const struct examination *e, struct time_causes *l,
 		{TIME_CAUSE_pipe, e->wait_ns[GP_WAIT_pipe] + e->wait_ns[GP_WAIT_socket]},
 		{TIME_CAUSE_child, e->wait_ns[GP_WAIT_child]},
 	};
-	double slept, sleeps;
 	uint64_t loader_ns = l->ns[TIME_CAUSE_loader_cpu] + l->ns[TIME_CAUSE_loader_io];
+	uint64_t waited_ns = more_than(e->asleep_ns, e->wait_ns[GP_WAIT_sleep]);
+	double slept, sleeps, least;
 
 	if (!l->lost_ns || !e->asleep_ns || !before->covered_ns || !after->covered_ns)
 		return;
 	slept = (double)before->asleep_ns / (double)before->covered_ns * (double)before_ns;
 	sleeps = (double)after->asleep_ns / (double)after->covered_ns * (double)after_ns;
-	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
-		examination_raise(l, waits[i].cause,
-				  sleeps * (double)waits[i].ns / (double)e->asleep_ns - slept -
-					  (double)loader_ns);
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
+		least = sleeps * (double)waits[i].ns / (double)e->asleep_ns - slept -
+			(double)loader_ns;
+		if (waited_ns)
+			least = fmax(least,
+				     (double)grown_ns * (double)waits[i].ns / (double)waited_ns);
+		examination_raise(l, waits[i].cause, least);
+	}
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */
