@@ -508,13 +508,15 @@ static void verdict_quiet(struct verdicts *v, const struct verdict_facts *f)
 		 "%.0f %% of the time is training, nothing stands out", PERCENT(one->share));
 }
 
-/* Returns the share by which a finding is sorted. Uneven steps and unexplained time are symptoms:
- * half of their share counts, so that a cause which may explain most of them comes first. */
+/* Returns the share by which a finding is sorted. Half of the share counts for uneven steps and
+ * unexplained time, which are symptoms, so that a cause which may explain most of them comes first;
+ * and for time in the kernel, of which some is necessary. */
 static double verdict_weight(const struct verdict *v)
 {
-	bool symptom = v->kind == VERDICT_uneven || v->kind == VERDICT_other;
+	bool half = v->kind == VERDICT_uneven || v->kind == VERDICT_other ||
+		    v->kind == VERDICT_kernel;
 
-	return symptom ? v->share / 2 : v->share;
+	return half ? v->share / 2 : v->share;
 }
 
 /* Sorts the findings from index `from` on by weight. Earlier findings are about the present and

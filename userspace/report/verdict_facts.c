@@ -12,6 +12,7 @@
 #define STARTUP_RUN_NS 600000000000ull
 /* An examination older than this (ns) is ignored, because it does not describe the present. */
 #define EXAMINED_NS 60000000000ull
+#define FAULTS_MIN  1000 /* page faults a second that are worth a word */
 /* A slowdown that was not reported yet is a finding after this time (ns). */
 #define SLOW_LEAST_NS 10000000000ull
 
@@ -136,7 +137,7 @@ static void verdict_facts_lack(struct verdict_facts *f, const struct rank_view *
 			       const struct examination *e, int rank)
 {
 	const struct resource_sums *s = &r->lacked;
-	double all_ns = (double)s->covered_ns;
+	double all_ns = (double)s->covered_ns, faults;
 	char detail[160] = "";
 
 	verdict_facts_share(f, TIME_CAUSE_garbage_collection, r->collect_share, rank, "");
@@ -155,8 +156,10 @@ static void verdict_facts_lack(struct verdict_facts *f, const struct rank_view *
 		f->lack[TIME_CAUSE_cpu_contention].own = e->instead[0].own;
 	verdict_facts_share(f, TIME_CAUSE_cpu_throttled, (double)s->throttled_ns / all_ns, rank,
 			    "");
-	snprintf(detail, sizeof(detail), "%llu page faults a second",
-		 (unsigned long long)((double)s->faults / (all_ns / 1e9)));
+	faults = (double)s->faults / (all_ns / 1e9);
+	*detail = '\0';
+	if (faults >= FAULTS_MIN)
+		snprintf(detail, sizeof(detail), "%.0f page faults a second", faults);
 	if (s->system_known)
 		verdict_facts_share(f, TIME_CAUSE_kernel, (double)s->system_ns / all_ns, rank,
 				    detail);

@@ -36,7 +36,7 @@
 	X(checkpoint, "checkpoint",                                                                \
 	  "waits while a thread that saves a checkpoint has the interpreter's lock")               \
 	X(frequency, "CPU frequency", "runs longer because the clock of its CPU is lower")         \
-	X(kernel, "kernel time", "runs in the kernel: system calls, page faults")                  \
+	X(kernel, "kernel time", "runs in the kernel (system calls, page faults)")                 \
 	X(lock, "lock", "waits for a lock or another thread")                                      \
 	X(pipe, "pipe", "waits for a pipe or a local socket")                                      \
 	X(child, "child process", "waits for a child process")
