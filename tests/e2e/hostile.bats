@@ -281,8 +281,9 @@ locked() { # pid
 	start_honest
 	start_watch --pid "$HOSTILE" --pid "$JOB" --quiet --export "json:$T/out"
 	same_for_a_while() { before=$(descriptors "$WATCH"); sleep 0.5; [ "$before" = "$(descriptors "$WATCH")" ]; }
-	# One more than before: the helper process that reads the lines of Python starts with the first training.
-	no_more() { [ "$(descriptors "$WATCH")" -le $((before + 1)) ]; }
+	# A few more than before, and none for each child: a helper process that starts with the first training, and the programs of an
+	# examination of the training that the children slow down.
+	no_more() { [ "$(descriptors "$WATCH")" -le $((before + 20)) ]; }
 	until_true same_for_a_while # what the start needed is closed, or on a busy machine nearly all of it
 	hostile_go
 	honest_half
