@@ -242,6 +242,24 @@ static void long_steps(void **state)
 	assert_int_equal(first(&f)->kind, VERDICT_steady);
 }
 
+static void peers(void **state)
+{
+	struct verdict_facts f = steady();
+
+	(void)state;
+	f.peers.share = 0.4;
+	f.peers.rank = 0;
+	strcpy(f.peers.line, "train.py:43 in main()");
+	is(&f, VERDICT_communication_bound,
+	   "40 % of the time rank 0 waits for another thread at train.py:43 in main(), perhaps for "
+	   "other ranks");
+	f.hang.now = true;
+	assert_int_equal(first(&f)->kind, VERDICT_hung);
+	f.hang.now = false;
+	f.peers.share = 0.1;
+	assert_int_equal(first(&f)->kind, VERDICT_steady);
+}
+
 static void badput(void **state)
 {
 	struct verdict_facts f = steady();
@@ -432,6 +450,7 @@ int main(void)
 		cmocka_unit_test(stragglers),
 		cmocka_unit_test(uneven_steps),
 		cmocka_unit_test(long_steps),
+		cmocka_unit_test(peers),
 		cmocka_unit_test(badput),
 		cmocka_unit_test(ended_process),
 		cmocka_unit_test(everything_at_once),

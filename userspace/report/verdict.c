@@ -340,6 +340,21 @@ static void verdict_phase(struct verdicts *v, const struct verdict_facts *f, enu
 	verdict_next(one, next);
 }
 
+static void verdict_peers(struct verdicts *v, const struct verdict_facts *f)
+{
+	struct verdict *one;
+	char rank[WORD_MAX];
+
+	if (f->peers.share < COMMUNICATION_MIN || f->hang.now)
+		return;
+	one = verdict_add(v, VERDICT_communication_bound, f->peers.share);
+	snprintf(one->text, sizeof(one->text),
+		 "%.0f %% of the time %swaits for another thread%s%s, perhaps for other ranks",
+		 PERCENT(f->peers.share), verdict_rank(rank, f->peers.rank),
+		 *f->peers.line ? " at " : "", f->peers.line);
+	verdict_next(one, "gp-bpf explain --name PATTERN, for all ranks of this node");
+}
+
 static void verdict_bucket(struct verdicts *v, const struct verdict_facts *f,
 			   enum verdict_kind kind, enum bucket bucket, double least,
 			   const char *what, const char *next)
@@ -560,6 +575,7 @@ void verdict_find(struct verdicts *ret, const struct verdict_facts *f)
 	verdict_phase(ret, f, VERDICT_communication_bound, PHASE_COLLECTIVE, COMMUNICATION_MIN,
 		      "waits in collectives",
 		      "fewer or larger collectives, overlap, a faster network");
+	verdict_peers(ret, f);
 	verdict_phase(
 		ret, f, VERDICT_copy_bound, PHASE_TRANSFER, COPY_MIN,
 		"waits for copies between host and device",

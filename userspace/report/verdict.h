@@ -86,6 +86,14 @@ struct verdict_facts {
 	} blocked;
 	/* Figures of the last minute: what the loader's workers read, failures of the network. */
 	char worker_reads[TRAFFIC_TEXT], network[TRAFFIC_TEXT];
+	/* A rank of several whose collectives no probe sees: share of the last examination in which
+	 * its training thread waited for a lock or another thread, at a line that is not itself the
+	 * wait. 0: none. */
+	struct {
+		double share;
+		int rank;
+		char line[LINES_TEXT_MAX];
+	} peers;
 	char worker[256]; /* text like blocked.text for a worker of the data loader; "": unknown */
 	/* Causes of the time in buckets of badput: for each bucket, those of the rank with most
 	 * examined time. Unused elements come last. */

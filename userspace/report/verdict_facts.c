@@ -118,6 +118,25 @@ static void verdict_facts_blocked(struct verdict_facts *f, const struct rank_vie
 		 at->share >= 0.5 ? " at " : "", at->share >= 0.5 ? at->line : "");
 }
 
+/* Notes waits for other threads, which are likely waits for other ranks: libraries such as gloo
+ * communicate in threads of their own. */
+static void verdict_facts_peers(struct verdict_facts *f, const struct rank_view *r,
+				const struct examination *e, int rank)
+{
+	double share;
+
+	if (!e || e->to_ns <= e->from_ns || r->world_size < 2 ||
+	    f->phases_known & 1u << PHASE_COLLECTIVE || r->waits_at.own)
+		return;
+	share = (double)e->wait_ns[GP_WAIT_lock] / (double)(e->to_ns - e->from_ns);
+	if (share <= f->peers.share)
+		return;
+	f->peers.share = share;
+	f->peers.rank = rank;
+	snprintf(f->peers.line, sizeof(f->peers.line), "%s",
+		 r->waits_at.share >= 0.5 ? r->waits_at.line : "");
+}
+
 /* Records the share of a cause of delays, unless another rank has a larger one; returns whether it
  * did. */
 static bool verdict_facts_share(struct verdict_facts *f, enum time_cause cause, double share,
@@ -212,6 +231,7 @@ static void verdict_facts_trouble(struct verdict_facts *f, const struct snapshot
 	if (!*f->network)
 		traffic_network_text(f->network, sizeof(f->network), NULL, &r->traffic);
 	verdict_facts_blocked(f, r, verdict_facts_examined(s, r), rank);
+	verdict_facts_peers(f, r, verdict_facts_examined(s, r), rank);
 	/* If several ranks hang, report the one that has been silent for longest, as it may be the
 	 * cause. */
 	if (r->hang.hung && (!f->hang.now || for_ns > f->hang.for_ns)) {
