@@ -74,7 +74,7 @@ void examination_refine(const struct examination *e, struct time_causes *l,
 /* Adds the time in which the thread slept for a lock, a pipe, a local socket or a child process, as
  * far as it is unexplained after all other causes were added, and less the waits for a data loader,
  * which are such waits, too. grown_ns: by how much the waits in each step have grown for certain,
- * by samples (ns); they are divided as the examined ones, those for a time to pass left out. */
+ * by samples (ns); they are divided as the examined ones, without those for a time to pass. */
 void examination_add_waits(const struct examination *e, struct time_causes *l,
 			   const struct resource_sums *before, uint64_t before_ns,
 			   const struct resource_sums *after, uint64_t after_ns, uint64_t grown_ns);
