@@ -34,6 +34,7 @@
 #define KERNEL_MIN     0.25
 #define OWN_CODE_MIN   0.1
 #define OTHER_MIN      0.1
+#define NEXT_PEERS     "gp-bpf explain --name PATTERN, for all ranks of this node"
 #define PERCENT(share) (100 * (share))
 #define SHARE(f, part) ((double)(part) / (double)(f)->judged_ns)
 
@@ -167,7 +168,14 @@ static void verdict_slow(struct verdicts *v, const struct verdict_facts *f)
 		 (unsigned long long)f->slow.since_step);
 	time_causes_text(why, sizeof(why), &f->slow.causes);
 	at = strlen(one->text);
-	snprintf(one->text + at, sizeof(one->text) - at, "%s%s", *why ? ": " : "", why);
+	snprintf(one->text + at, sizeof(one->text) - at, "%s%s%s", *why ? ": " : "", why,
+		 f->slow.peers ? ", perhaps for other ranks" : "");
+	at = strlen(one->text);
+	if (*f->slow.where.line)
+		snprintf(one->text + at, sizeof(one->text) - at, "%s %.0f %% of the time is at %s",
+			 *why ? ";" : ":", PERCENT(f->slow.where.share), f->slow.where.line);
+	if (f->slow.peers)
+		verdict_next(one, NEXT_PEERS);
 	snprintf(one->evidence, sizeof(one->evidence), "%s", f->slow.causes.figures);
 }
 
@@ -352,7 +360,7 @@ static void verdict_peers(struct verdicts *v, const struct verdict_facts *f)
 		 "%.0f %% of the time %swaits for another thread%s%s, perhaps for other ranks",
 		 PERCENT(f->peers.share), verdict_rank(rank, f->peers.rank),
 		 *f->peers.line ? " at " : "", f->peers.line);
-	verdict_next(one, "gp-bpf explain --name PATTERN, for all ranks of this node");
+	verdict_next(one, NEXT_PEERS);
 }
 
 static void verdict_bucket(struct verdicts *v, const struct verdict_facts *f,
@@ -472,6 +480,7 @@ static const char *const next_of_wait[GP_WAIT_COUNT] = {
 	[GP_WAIT_child] = "start programs outside of the training loop",
 	[GP_WAIT_sleep] = "look for a sleep in the training loop",
 	[GP_WAIT_lock] = "look at the thread that has the lock",
+	[GP_WAIT_events] = "look at what that line waits for",
 };
 
 /* Reports that the training thread waits for something outside the job. Time in which it sleeps in
@@ -485,7 +494,7 @@ static void verdict_blocked(struct verdicts *v, const struct verdict_facts *f)
 
 	if (f->blocked.wait == GP_WAIT_sleep)
 		share -= f->lack[TIME_CAUSE_own_code].share;
-	else if (f->blocked.wait == GP_WAIT_lock)
+	else if (f->blocked.wait == GP_WAIT_lock || f->blocked.wait == GP_WAIT_events)
 		share -= f->lack[TIME_CAUSE_interpreter_lock].share +
 			 f->lack[TIME_CAUSE_checkpoint].share + verdict_of_step(f, PHASE_SYNC) +
 			 verdict_of_step(f, PHASE_COLLECTIVE) + verdict_of_step(f, PHASE_TRANSFER) +

@@ -106,6 +106,10 @@ struct verdict_facts {
 		int rank;
 		uint64_t since_step, before_ns, after_ns;
 		struct time_causes causes;
+		/* the main cause is a wait for another thread, as in verdict_facts.peers */
+		bool peers;
+		/* If the main cause is unknown: the line at which the thread is most. */
+		struct lines_top where;
 		/* evidence as text, used if the facts are from a store, which lacks the numbers
 		 * above */
 		char evidence[FACT_EVIDENCE_MAX];

@@ -12,7 +12,9 @@
 #define STARTUP_RUN_NS 600000000000ull
 /* An examination older than this (ns) is ignored, because it does not describe the present. */
 #define EXAMINED_NS 60000000000ull
-#define FAULTS_MIN  1000 /* page faults a second that are worth a word */
+/* a line is named in a slowdown without a cause if it takes at least this share of the time */
+#define WHERE_MIN  0.3
+#define FAULTS_MIN 1000 /* page faults a second that are worth a word */
 /* A slowdown that was not reported yet is a finding after this time (ns). */
 #define SLOW_LEAST_NS 10000000000ull
 
@@ -118,15 +120,20 @@ static void verdict_facts_blocked(struct verdict_facts *f, const struct rank_vie
 		 at->share >= 0.5 ? " at " : "", at->share >= 0.5 ? at->line : "");
 }
 
-/* Notes waits for other threads, which are likely waits for other ranks: libraries such as gloo
- * communicate in threads of their own. */
+/* Returns true if waits of a rank for other threads are likely waits for other ranks: libraries
+ * such as gloo communicate in threads of their own. */
+static bool verdict_facts_is_peer(const struct verdict_facts *f, const struct rank_view *r)
+{
+	return r->world_size > 1 && !(f->phases_known & 1u << PHASE_COLLECTIVE) && !r->waits_at.own;
+}
+
+/* Notes such waits. */
 static void verdict_facts_peers(struct verdict_facts *f, const struct rank_view *r,
 				const struct examination *e, int rank)
 {
 	double share;
 
-	if (!e || e->to_ns <= e->from_ns || r->world_size < 2 ||
-	    f->phases_known & 1u << PHASE_COLLECTIVE || r->waits_at.own)
+	if (!e || e->to_ns <= e->from_ns || !verdict_facts_is_peer(f, r))
 		return;
 	share = (double)e->wait_ns[GP_WAIT_lock] / (double)(e->to_ns - e->from_ns);
 	if (share <= f->peers.share)
@@ -249,6 +256,13 @@ static void verdict_facts_trouble(struct verdict_facts *f, const struct snapshot
 	}
 	for (uint32_t i = 0; i < r->nloops; i++)
 		verdict_facts_slow(f, s, &r->loops[i], rank);
+	if (f->slow.now && f->slow.rank == rank &&
+	    time_cause_main(&f->slow.causes) == TIME_CAUSE_unknown &&
+	    r->where[0].share >= WHERE_MIN)
+		f->slow.where = r->where[0];
+	f->slow.peers |= f->slow.now && f->slow.rank == rank &&
+			 time_cause_main(&f->slow.causes) == TIME_CAUSE_lock &&
+			 verdict_facts_is_peer(f, r);
 }
 
 void verdict_facts_of_rank(struct verdict_facts *ret, const struct snapshot *s,

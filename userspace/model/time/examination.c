@@ -279,13 +279,13 @@ static size_t examination_add(char *out, size_t len, size_t at, const struct exa
 				     *detail ? " (" : "", detail, *detail ? ")" : "");
 }
 
-double examination_blocked(char *out, size_t len, const struct examination *e, bool lock,
+double examination_blocked(char *out, size_t len, const struct examination *e, bool own,
 			   enum gp_wait *ret_wait)
 {
 	static const enum gp_wait outside[] = {GP_WAIT_network, GP_WAIT_file,  GP_WAIT_page,
 					       GP_WAIT_pipe,	GP_WAIT_child, GP_WAIT_sleep,
-					       GP_WAIT_lock};
-	size_t count = sizeof(outside) / sizeof(*outside) - (lock ? 0 : 1);
+					       GP_WAIT_lock,	GP_WAIT_events};
+	size_t count = sizeof(outside) / sizeof(*outside) - (own ? 0 : 2);
 	const struct examination_wait *w;
 	enum gp_wait best = outside[0];
 

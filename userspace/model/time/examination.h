@@ -88,10 +88,10 @@ const char *examination_causes_text(char *out, size_t len, const struct time_cau
 const char *examination_detail(char *out, size_t len, const struct examination *e,
 			       enum time_cause c);
 /* Finds the thing outside the job for which the thread slept longest (a network socket, a file, a
- * pipe, a child process, a timer), and writes it to out: "waits for a file (/data/shard-3)". lock:
- * a lock or another thread of the process counts, too. *ret_wait: its kind. Returns the share of
- * the examined time, 0 to 1; 0 and "": there is none. */
-double examination_blocked(char *out, size_t len, const struct examination *e, bool lock,
+ * pipe, a child process, a timer), and writes it to out: "waits for a file (/data/shard-3)". own:
+ * a line of the job's own code waits, so that locks, other threads and events count, too.
+ * *ret_wait: its kind. Returns the share of the examined time, 0 to 1; 0 and "": there is none. */
+double examination_blocked(char *out, size_t len, const struct examination *e, bool own,
 			   enum gp_wait *ret_wait);
 /* Writes where the thread's time went: "examined for 9.0 s: 12 % runs, 81 % waits for a network
  * socket (127.0.0.1:80)", or why it was not examined. Returns out. */
