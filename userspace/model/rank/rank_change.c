@@ -83,7 +83,7 @@ void rank_lacked(const struct rank *r, uint64_t now_ns, struct resource_sums *re
 	*ret = (struct resource_sums){0};
 	for (uint32_t i = 0; i < r->nloops; i++) {
 		/* if a loop is slower than usual, its causes are shown instead */
-		if (change_before_ns(r->loops[i]->change))
+		if (rank_slow_examined(r->loops[i]))
 			return;
 		if (r->loops[i]->first_ns && (!from_ns || r->loops[i]->first_ns < from_ns))
 			from_ns = r->loops[i]->first_ns;

@@ -250,7 +250,7 @@ void rank_line_view(const struct rank *r, uint64_t now_ns, struct rank_view *ret
 	room = step_ns ? ret->else_share : 1;
 	for (uint32_t i = 0; i < r->nloops; i++) {
 		/* if a loop is slower than usual, its causes are shown instead */
-		if (change_before_ns(r->loops[i]->change))
+		if (rank_slow_examined(r->loops[i]))
 			return;
 	}
 	lines_between(ls->lines, more_than(now_ns, RANK_USUAL_NS), now_ns, false, &last);

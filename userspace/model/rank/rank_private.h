@@ -551,6 +551,13 @@ struct rank_lines;
 int rank_line(struct rank *r, const struct event *ev);
 void rank_lines_free(struct rank_lines *ls); /* NULL is allowed */
 
+/* Returns true if a loop is slower than usual and causes were found for that, or at least looked
+ * for: right after the beginning of the watch, too little is known of the time before. */
+static inline bool rank_slow_examined(const struct rank_loop *lp)
+{
+	return change_before_ns(lp->change) && lp->slow && lp->slow->causes.lost_ns;
+}
+
 /* ---- rank_long.c ---- */
 /* Tag of the samples in long steps; rank_badput.c uses those up to RANK_BADPUT. */
 #define RANK_LONG_TAG (RANK_BADPUT + 1)
