@@ -110,11 +110,11 @@ static bool formula_read_kind(const char **at, uint8_t *kind)
 
 	if (!(*at)[len])
 		return true;
-	for (uint8_t k = 0; k < OPERATION_KIND_COUNT; k++) {
+	for (int k = 0; k < OPERATION_KIND_COUNT; k++) {
 		if (strlen(operation_kind_name[k]) != len ||
 		    strncmp(operation_kind_name[k], *at, len) != 0)
 			continue;
-		*kind = k;
+		*kind = (uint8_t)k;
 		*at += len + 1;
 		*at += strspn(*at, " ");
 		return true;
