@@ -287,16 +287,20 @@ static void range(const char *name)
 
 static long backward_ns = BACKWARD_NS, work_ns;
 
-/* Runs until this thread has used a CPU for so long. */
+/* Runs until this thread has used a CPU for so long, most of that outside of the kernel. */
 static void work(long ns)
 {
+	static volatile unsigned spin;
 	struct timespec t;
 	int64_t until;
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	until = t.tv_sec * 1000000000ll + t.tv_nsec + ns;
-	while (t.tv_sec * 1000000000ll + t.tv_nsec < until)
+	while (t.tv_sec * 1000000000ll + t.tv_nsec < until) {
+		for (int i = 0; i < 5000; i++) /* some 10 us */
+			spin++;
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	}
 }
 
 static void half_step(void)
