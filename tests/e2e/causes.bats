@@ -248,6 +248,7 @@ line_of() { # text
 @test "another thread has a lock: the line that waits for it" {
 	own_code held
 	jq -se --arg line "own_code.py:$(line_of '# WAITS') in inject()" '
-		map(select(.kind == "recovered")) | .[0] | (.why == "lock" or .why == "unknown") and (.evidence | contains("at " + $line)) and .line == $line
-		and (.causes | all(.cause == "lock" or .cause == "unknown" or .share < 0.3))' "$T/health"
+		map(select(.kind == "recovered")) | .[0] | .why as $why | ($why == "lock" or $why == "unknown")
+		and (.evidence | contains("waits for a lock or another thread, at " + $line) or contains("unexplained, it waits at " + $line))
+		and (.causes | all(.cause == $why or .share < 0.3)) and (.causes[] | select(.cause == $why).line == $line)' "$T/health"
 }

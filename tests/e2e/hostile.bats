@@ -276,15 +276,19 @@ locked() { # pid
 }
 
 @test "10000 children that map a library and end" {
-	local before
+	local before programs
 	start_hostile bomb 10000 "$FAKE/libtorch_cpu.so"
 	start_honest
 	start_watch --pid "$HOSTILE" --pid "$JOB" --quiet --export "json:$T/out"
 	same_for_a_while() { before=$(descriptors "$WATCH"); sleep 0.5; [ "$before" = "$(descriptors "$WATCH")" ]; }
-	# A few more than before, and none for each child: a helper process that starts with the first training, and the programs of an
-	# examination of the training that the children slow down.
-	no_more() { [ "$(descriptors "$WATCH")" -le $((before + 20)) ]; }
+	# Two more than before: helper processes that start with the first training. An examination of the training that the children slow
+	# down loads its programs once, and keeps them: 4 programs, 7 maps and their types. Its links are gone after it.
+	loaded() { find "/proc/$1/fd" -mindepth 1 -lname 'anon_inode:*b[pt]f*' ! -lname '*bpf_link*' | wc -l; }
+	no_more() {
+		[ $(($(descriptors "$WATCH") - $(loaded "$WATCH"))) -le $((before - programs + 2)) ] && [ "$(loaded "$WATCH")" -le $((programs + 12)) ]
+	}
 	until_true same_for_a_while # what the start needed is closed, or on a busy machine nearly all of it
+	programs=$(loaded "$WATCH")
 	hostile_go
 	honest_half
 	hostile_line 'done'

@@ -260,6 +260,29 @@ static void peers(void **state)
 	assert_int_equal(first(&f)->kind, VERDICT_steady);
 }
 
+/* Of a slowdown: a wait for another thread in a rank of several, and the line without a cause. */
+static void slow_lines(void **state)
+{
+	struct verdict_facts f = steady();
+
+	(void)state;
+	f.slow.now = true;
+	f.slow.rank = 0;
+	f.slow.before_ns = 100 * MS;
+	f.slow.after_ns = 200 * MS;
+	f.slow.causes = (struct time_causes){.lost_ns = 100 * MS,
+					     .ns = {[TIME_CAUSE_lock] = 100 * MS}};
+	is(&f, VERDICT_slow, "100 % waits for a lock or another thread");
+	assert_string_equal(found.of[0].next, "look at the thread that has the lock");
+	f.slow.peers = true;
+	is(&f, VERDICT_slow, "100 % waits for a lock or another thread, perhaps for other ranks");
+	assert_non_null(strstr(found.of[0].next, "all ranks"));
+	f.slow.peers = false;
+	f.slow.causes = (struct time_causes){0};
+	f.slow.where = (struct lines_top){.line = "util.py:16 in settle()", .share = 0.5};
+	is(&f, VERDICT_slow, "since step 0: 50 % of the time is at util.py:16 in settle()");
+}
+
 static void badput(void **state)
 {
 	struct verdict_facts f = steady();
@@ -316,6 +339,7 @@ static void lacks(void **state)
 		{TIME_CAUSE_cpu_throttled, 0.1, VERDICT_cpu_throttled},
 		{TIME_CAUSE_memory_pressure, 0.1, VERDICT_memory_pressure},
 		{TIME_CAUSE_disk, 0.1, VERDICT_disk},
+		{TIME_CAUSE_kernel, 0.25, VERDICT_kernel},
 		{TIME_CAUSE_garbage_collection, 0.05, VERDICT_garbage_collection},
 		{TIME_CAUSE_interpreter_lock, 0.1, VERDICT_interpreter_lock},
 		{TIME_CAUSE_own_code, 0.1, VERDICT_own_code},
@@ -341,6 +365,10 @@ static void lacks(void **state)
 	f.lack[TIME_CAUSE_cpu_contention].share = 0.4;
 	f.lack[TIME_CAUSE_cpu_contention].own = true;
 	assert_non_null(strstr(first(&f)->next, "fewer threads"));
+	/* Some time in the kernel is necessary: more of it does not come first. */
+	f.lack[TIME_CAUSE_kernel].share = 0.6;
+	assert_int_equal(first(&f)->kind, VERDICT_cpu_contention);
+	f.lack[TIME_CAUSE_kernel].share = 0;
 	/* Uneven steps of the same size are a symptom of it, and come second. */
 	f.p99_ns = 400 * MS;
 	f.mean_ns = 170 * MS;
@@ -451,6 +479,7 @@ int main(void)
 		cmocka_unit_test(uneven_steps),
 		cmocka_unit_test(long_steps),
 		cmocka_unit_test(peers),
+		cmocka_unit_test(slow_lines),
 		cmocka_unit_test(badput),
 		cmocka_unit_test(ended_process),
 		cmocka_unit_test(everything_at_once),

@@ -399,10 +399,10 @@ static void verdict_long_steps(struct verdict *v, const struct verdict_facts *f)
 	memcpy(causes.ns, f->long_steps.ns, sizeof(causes.ns));
 	size_t at;
 
-	if (!*time_causes_text(why, sizeof(why), &causes))
-		snprintf(why, sizeof(why), "%s", "unexplained");
 	if (!f->long_steps.count)
 		return;
+	if (!*time_causes_text(why, sizeof(why), &causes))
+		snprintf(why, sizeof(why), "unexplained");
 	snprintf(v->evidence, sizeof(v->evidence),
 		 "%s%llu steps of more than twice the p99 took %s longer than usual: %s",
 		 verdict_rank(rank, f->long_rank), (unsigned long long)f->long_steps.count,
