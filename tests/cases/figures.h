@@ -203,6 +203,13 @@ static bool figure_badput(const struct rank_view *r, const char *key, uint64_t *
 	return !strncmp(key, "badput_", 7);
 }
 
+/* lacked_wait, lacked_throttled: waits for a CPU in the last minute. */
+static bool figure_lacked(const struct resource_sums *s, const char *key, uint64_t *ret)
+{
+	*ret = !strcmp(key, "lacked_wait") ? s->wait_ns : s->throttled_ns;
+	return !strcmp(key, "lacked_wait") || !strcmp(key, "lacked_throttled");
+}
+
 static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 {
 	static const struct loop_view none;
@@ -292,7 +299,7 @@ static bool figure_rank(const struct figure *f, const char *key, uint64_t *ret)
 	}
 	if (figure_type(f, &r->ledger, key, ret) || figure_range(l, key, ret) ||
 	    figure_bucket(&r->ledger, key, ret) || figure_long(&r->long_steps, key, ret) ||
-	    figure_badput(r, key, ret, NULL))
+	    figure_badput(r, key, ret, NULL) || figure_lacked(&r->lacked, key, ret))
 		return true;
 	if (!strcmp(key, "in_host") || !strcmp(key, "waited")) {
 		*ret = !l->device_known ? UINT64_MAX : *key == 'w' ? l->wait_ns : l->host_ns;
